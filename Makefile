@@ -1,0 +1,35 @@
+# The two commands of the README, and the steps they are made of. CMake does the work.
+BUILD := build
+JOBS ?= $(shell nproc)
+export CCACHE_SLOPPINESS := pch_defines,time_macros
+export CCACHE_DIR ?= $(CURDIR)/.ccache
+
+.PHONY: demo test build configure setup format clean
+
+demo: setup configure
+	@echo "== building the compiler, the emulator and monorun"
+	@cmake --build $(BUILD) --target monoc monorun -j $(JOBS)
+	@echo "== compiling the GLM-5 schedule models/glm5/attn_out_router.mlir for 4 tokens on 8 ranks"
+	@$(BUILD)/bin/monoc models/glm5/attn_out_router.mlir -D S=4 -D TP=8 --report
+	@echo "== running it on 8 emulated MI355X at full size against a double-precision reference"
+	@$(BUILD)/bin/monorun models/glm5/attn_out_router.mlir -D S=4 -D TP=8 --verify --repeat=3
+
+test: build
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+
+build: setup configure
+	@cmake --build $(BUILD) -j $(JOBS)
+
+configure: setup
+	@test -f $(BUILD)/build.ninja || \
+	  { echo "== configuring"; cmake --preset release -B $(BUILD) > $(BUILD).log 2>&1 || \
+	    { cat $(BUILD).log; exit 1; }; rm -f $(BUILD).log; }
+
+setup:
+	@third_party/setup.sh
+
+format:
+	@git ls-files '*.h' '*.cpp' | xargs clang-format-22 -i
+
+clean:
+	@rm -rf $(BUILD)

@@ -1,0 +1,28 @@
+// What a handle stands for: its name for messages, and shape, element type and layout.
+#ifndef MONO_DIALECT_DESCRIBE_H
+#define MONO_DIALECT_DESCRIBE_H
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Value.h"
+#include <optional>
+#include <string>
+
+namespace mono {
+
+/// What `value` is called in the file: "operand 'h'", "mailbox 'm'", "region 'r'", or its kind
+/// alone inside a routine, where names are not known.
+std::string describe(mlir::Value value);
+
+/// The facts of a declaration.
+struct Declared {
+  llvm::SmallVector<int64_t> shape; ///< ShapedType::kDynamic where a parameter decides
+  mlir::Type element;
+  mlir::Attribute layout; ///< null: row-major
+};
+
+/// The declaration behind an operand, region or mailbox; none for an argument of a routine.
+std::optional<Declared> declaredBy(mlir::Value handle);
+
+} // namespace mono
+
+#endif // MONO_DIALECT_DESCRIBE_H

@@ -1,0 +1,6 @@
+// Root of the dialect: includes the rest.
+include "dialect/MonoDialect.td"
+include "dialect/MonoAttrs.td"
+include "dialect/MonoTypes.td"
+include "dialect/ScheduleOps.td"
+include "dialect/StageOps.td"

@@ -1,0 +1,377 @@
+// Parsing, type inference and verification of the declaring ops.
+#include "dialect/Exprs.h"
+#include "dialect/Mono.h"
+
+#include "dialect/Describe.h"
+#include "dialect/target/Gfx950.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/Interfaces/FunctionImplementation.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace mono;
+
+//===----------------------------------------------------------------------===//
+// Custom pieces of the textual form
+//===----------------------------------------------------------------------===//
+
+/// `256 x 512`; the lexer may have glued the x to the second number (`x512`).
+static ParseResult parseGrid(OpAsmParser &parser, IntegerAttr &ctas, IntegerAttr &threads) {
+  SmallVector<int64_t> sizes;
+  Builder &builder = parser.getBuilder();
+  int64_t first = 0, second = 0;
+  if (parser.parseInteger(first) || parser.parseKeyword("x") || parser.parseInteger(second))
+    return failure();
+  ctas = builder.getI64IntegerAttr(first);
+  threads = builder.getI64IntegerAttr(second);
+  return success();
+}
+
+static void printGrid(OpAsmPrinter &printer, Operation *, IntegerAttr ctas, IntegerAttr threads) {
+  printer << ctas.getInt() << " x " << threads.getInt();
+}
+
+/// `[1 to 8]` or `[1, 2, 4, 8]`.
+static ParseResult parseLegalSet(OpAsmParser &parser, DenseI64ArrayAttr &values, UnitAttr &range) {
+  SmallVector<int64_t> list(1);
+  if (parser.parseLSquare() || parser.parseInteger(list[0]))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("to"))) {
+    range = parser.getBuilder().getUnitAttr();
+    if (parser.parseInteger(list.emplace_back()))
+      return failure();
+  }
+  while (!range && succeeded(parser.parseOptionalComma()))
+    if (parser.parseInteger(list.emplace_back()))
+      return failure();
+  values = parser.getBuilder().getDenseI64ArrayAttr(list);
+  return parser.parseRSquare();
+}
+
+static void printLegalSet(OpAsmPrinter &printer, Operation *, DenseI64ArrayAttr values,
+                          UnitAttr range) {
+  printer << '[';
+  llvm::interleave(values.asArrayRef(), printer, range ? " to " : ", ");
+  printer << ']';
+}
+
+static ParseResult parseAccessKeyword(OpAsmParser &parser, AccessAttr &access) {
+  StringRef keyword;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword(&keyword))
+    return failure();
+  std::optional<Access> value = symbolizeAccess(keyword);
+  if (!value)
+    return parser.emitError(loc) << "expected access 'read', 'write' or 'update', but got '"
+                                 << keyword << "'";
+  access = AccessAttr::get(parser.getContext(), *value);
+  return success();
+}
+
+static void printAccessKeyword(OpAsmPrinter &printer, Operation *, AccessAttr access) {
+  printer << stringifyAccess(access.getValue());
+}
+
+/// `scope(peers)`.
+static ParseResult parseScopeKeyword(OpAsmParser &parser, ScopeAttr &scope) {
+  StringRef keyword;
+  if (parser.parseKeyword("scope") || parser.parseLParen())
+    return failure();
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword(&keyword))
+    return failure();
+  std::optional<Scope> value = symbolizeScope(keyword);
+  if (!value)
+    return parser.emitError(loc) << "expected scope 'device' or 'peers', but got '" << keyword
+                                 << "'";
+  scope = ScopeAttr::get(parser.getContext(), *value);
+  return parser.parseRParen();
+}
+
+static void printScopeKeyword(OpAsmPrinter &printer, Operation *, ScopeAttr scope) {
+  printer << "scope(" << stringifyScope(scope.getValue()) << ')';
+}
+
+//===----------------------------------------------------------------------===//
+// ScheduleOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ScheduleOp::verify() {
+  if (getTarget() != gfx950::kName)
+    return emitOpError() << "expected target \"" << gfx950::kName << "\", but got \"" << getTarget()
+                         << "\"";
+  int64_t ctas = getCtas(), threads = getThreads();
+  if (ctas < 1 || ctas > gfx950::kComputeUnits)
+    return emitOpError() << "expected a grid of 1 to " << gfx950::kComputeUnits
+                         << " workgroups, all resident, one on each compute unit of "
+                         << gfx950::kName << ", but got " << ctas;
+  if (threads < gfx950::kWaveSize || threads > gfx950::kMaxThreads ||
+      threads % gfx950::kWaveSize != 0)
+    return emitOpError() << "expected 64 to " << gfx950::kMaxThreads
+                         << " threads a workgroup, a multiple of the wavefront (64), but got "
+                         << threads;
+  llvm::StringMap<Operation *> names;
+  for (Operation &op : getBody().front()) {
+    auto name = op.getAttrOfType<StringAttr>("name");
+    if (!name)
+      continue;
+    auto [previous, isNew] = names.try_emplace(name.getValue(), &op);
+    if (isNew)
+      continue;
+    InFlightDiagnostic diag = op.emitOpError()
+                              << "expected a name of its own, but '" << name.getValue()
+                              << "' stands for something else already";
+    diag.attachNote(previous->second->getLoc()) << "first declared here";
+    return diag;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Declarations
+//===----------------------------------------------------------------------===//
+
+bool ParamOp::admits(int64_t value) {
+  ArrayRef<int64_t> values = getValues();
+  return getRange() ? value >= values[0] && value <= values[1] : llvm::is_contained(values, value);
+}
+
+std::string ParamOp::describeSet() {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << (getRange() ? "" : "{");
+  llvm::interleave(getValues(), os, getRange() ? " to " : ", ");
+  os << (getRange() ? "" : "}");
+  return text;
+}
+
+LogicalResult ParamOp::verify() {
+  ArrayRef<int64_t> values = getValues();
+  if (getRange() && (values.size() != 2 || values[0] > values[1]))
+    return emitOpError() << "expected a range from the smaller to the larger bound, but got "
+                         << describeSet();
+  if (std::optional<int64_t> value = getDefaultValue(); value && !admits(*value))
+    return emitOpError() << "expected a default in " << describeSet() << ", but got " << *value;
+  return success();
+}
+
+LogicalResult RanksOp::verify() {
+  if (getCount().getNumResults() != 1)
+    return emitOpError() << "expected one count, but got " << getCount().getNumResults();
+  int64_t count = staticValues(getCount()).front();
+  if (!ShapedType::isDynamic(count) && (count < 1 || count > 8))
+    return emitOpError() << "expected 1 to 8 ranks (the devices of one node), but got " << count;
+  return success();
+}
+
+/// Element types that operands, mailboxes and regions can have.
+static LogicalResult verifyElement(Operation *op, Type element) {
+  if (element.isBF16() || element.isF32() || element.isInteger(32))
+    return success();
+  return op->emitOpError() << "expected element type bf16, f32 or i32, but got " << element;
+}
+
+static LogicalResult verifyShape(Operation *op, AffineMap shape) {
+  if (shape.getNumResults() == 0)
+    return op->emitOpError() << "expected at least one axis";
+  for (auto [axis, size] : llvm::enumerate(staticValues(shape)))
+    if (!ShapedType::isDynamic(size) && size < 1)
+      return op->emitOpError() << "expected a positive size on axis " << axis << ", but got "
+                               << size;
+  return success();
+}
+
+LogicalResult OperandOp::verify() {
+  if (failed(verifyElement(*this, getElement())) || failed(verifyShape(*this, getShape())))
+    return failure();
+  if (!getLayout() || isa<RowMajorAttr>(*getLayout()))
+    return success();
+  auto rows = dyn_cast<MfmaRowsAttr>(*getLayout());
+  if (!rows)
+    return emitOpError() << "expected layout #mono.row_major or #mono.mfma_rows<16>, but got "
+                         << *getLayout();
+  SmallVector<int64_t> shape = staticValues(getShape());
+  if (shape.size() != 2 || !getElement().isBF16())
+    return emitOpError() << "expected a bf16 matrix for layout #mono.mfma_rows<16>, but got "
+                         << shape.size() << " axes of " << getElement();
+  int64_t n = shape[0], k = shape[1];
+  if (!ShapedType::isDynamic(n) && n % rows.getRows() != 0)
+    return emitOpError() << "expected a multiple of " << rows.getRows()
+                         << " rows for layout #mono.mfma_rows<16>, but got " << n;
+  if (!ShapedType::isDynamic(k) && k % gfx950::kMfmaK != 0)
+    return emitOpError() << "expected a multiple of " << gfx950::kMfmaK
+                         << " columns for layout #mono.mfma_rows<16>, but got " << k;
+  return success();
+}
+
+LogicalResult MailboxOp::verify() {
+  if (failed(verifyElement(*this, getElement())) || failed(verifyShape(*this, getShape())))
+    return failure();
+  if (getScope() == Scope::Peers && getSlots() < 2)
+    return emitOpError() << "expected at least 2 slots in a mailbox of scope 'peers', but got "
+                         << getSlots()
+                         << ": a rank that is one launch ahead would overwrite words its peer has "
+                            "not read";
+  int64_t last = staticValues(getShape()).back();
+  if (getElement().isBF16() && !ShapedType::isDynamic(last) && last % 2 != 0)
+    return emitOpError() << "expected an even last axis in a bf16 mailbox (two values share a "
+                            "tagged word), but got "
+                         << last;
+  return success();
+}
+
+LogicalResult RegionOp::verify() {
+  if (failed(verifyElement(*this, getElement())) || failed(verifyShape(*this, getShape())))
+    return failure();
+  if (ShapedType::isDynamic(staticValues(getShape()).back()))
+    return success();
+  int64_t rowBytes = getRowStride() * getElement().getIntOrFloatBitWidth() / 8;
+  if (rowBytes % 16 != 0)
+    return emitOpError() << "expected rows of a multiple of 16 bytes (ds_read_b128), but got "
+                         << rowBytes << " bytes with the padding";
+  return success();
+}
+
+int64_t RegionOp::getRowStride() { return staticValues(getShape()).back() + getPad(); }
+
+int64_t RegionOp::getBytes() {
+  SmallVector<int64_t> shape = staticValues(getShape());
+  int64_t rows = 1;
+  for (int64_t size : ArrayRef(shape).drop_back())
+    rows *= size;
+  return rows * getRowStride() * getElement().getIntOrFloatBitWidth() / 8;
+}
+
+//===----------------------------------------------------------------------===//
+// StageOp
+//===----------------------------------------------------------------------===//
+
+ParseResult StageOp::parse(OpAsmParser &parser, OperationState &result) {
+  StringAttr name;
+  OpAsmParser::Argument task;
+  SmallVector<OpAsmParser::UnresolvedOperand> taskArgs, baseArgs;
+  AffineMapAttr tasks, base;
+  Type index = parser.getBuilder().getIndexType();
+  task.type = index;
+  if (parser.parseAttribute(name, "name", result.attributes) || parser.parseLParen() ||
+      parser.parseArgument(task) || parser.parseRParen() || parser.parseKeyword("tasks") ||
+      parseExprs(parser, taskArgs, tasks) || parser.parseKeyword("base") ||
+      parseExprs(parser, baseArgs, base))
+    return failure();
+  task.type = index;
+  result.addAttribute("tasks", tasks);
+  result.addAttribute("base", base);
+  result.addAttribute("operandSegmentSizes",
+                      parser.getBuilder().getDenseI32ArrayAttr(
+                          {int32_t(taskArgs.size()), int32_t(baseArgs.size())}));
+  if (parser.resolveOperands(taskArgs, index, result.operands) ||
+      parser.resolveOperands(baseArgs, index, result.operands) ||
+      parser.parseOptionalAttrDictWithKeyword(result.attributes))
+    return failure();
+  Region *body = result.addRegion();
+  if (parser.parseRegion(*body, task))
+    return failure();
+  if (body->empty())
+    body->emplaceBlock().addArgument(index, parser.getEncodedSourceLoc(parser.getNameLoc()));
+  return success();
+}
+
+void StageOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << getNameAttr() << " (";
+  printer.printRegionArgument(getBody().getArgument(0), {}, /*omitType=*/true);
+  printer << ") tasks ";
+  printExprs(printer, *this, getTaskArgs(), getTasksAttr());
+  printer << " base ";
+  printExprs(printer, *this, getBaseArgs(), getBaseAttr());
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
+                                           {"name", "tasks", "base", "operandSegmentSizes"});
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+LogicalResult StageOp::verify() {
+  if (getBody().getNumArguments() != 1 || !getBody().getArgument(0).getType().isIndex())
+    return emitOpError() << "expected one index argument, the task";
+  if (getTasks().getNumResults() != 1)
+    return emitOpError() << "expected one task count, but got " << getTasks().getNumResults();
+  if (getBase().getNumResults() != 1)
+    return emitOpError() << "expected one base, but got " << getBase().getNumResults();
+  int64_t tasks = staticValues(getTasks()).front(), base = staticValues(getBase()).front();
+  if (!ShapedType::isDynamic(tasks) && (tasks < 1 || tasks > 65536))
+    return emitOpError() << "expected 1 to 65536 tasks, but got " << tasks;
+  auto schedule = (*this)->getParentOfType<ScheduleOp>();
+  if (schedule && !ShapedType::isDynamic(base) &&
+      (base < 0 || base >= static_cast<int64_t>(schedule.getCtas())))
+    return emitOpError() << "expected a base of 0 to " << schedule.getCtas() - 1
+                         << ", the workgroups of the grid, but got " << base;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// RoutineOp
+//===----------------------------------------------------------------------===//
+
+ParseResult RoutineOp::parse(OpAsmParser &parser, OperationState &result) {
+  StringAttr name;
+  SmallVector<OpAsmParser::Argument> args;
+  SmallVector<Type> results;
+  if (parser.parseSymbolName(name, "sym_name", result.attributes) ||
+      parser.parseArgumentList(args, OpAsmParser::Delimiter::Paren, /*allowType=*/true) ||
+      parser.parseOptionalArrowTypeList(results))
+    return failure();
+  SmallVector<Type> inputs = llvm::map_to_vector(args, [](auto &arg) { return arg.type; });
+  result.addAttribute("function_type",
+                      TypeAttr::get(parser.getBuilder().getFunctionType(inputs, results)));
+  if (parser.parseOptionalAttrDictWithKeyword(result.attributes))
+    return failure();
+  Region *body = result.addRegion();
+  if (parser.parseRegion(*body, args))
+    return failure();
+  Location loc = parser.getEncodedSourceLoc(parser.getNameLoc());
+  if (body->empty()) { // `{}`: no ops, no block
+    Block &block = body->emplaceBlock();
+    for (Type type : inputs)
+      block.addArgument(type, loc);
+  }
+  if (!body->front().empty() && isa<YieldOp>(body->front().back()))
+    return success();
+  if (!results.empty())
+    return parser.emitError(parser.getNameLoc()) << "expected a body that ends in mono.yield";
+  OpBuilder builder(parser.getContext());
+  builder.setInsertionPointToEnd(&body->front());
+  YieldOp::create(builder, loc, ValueRange{});
+  return success();
+}
+
+void RoutineOp::print(OpAsmPrinter &printer) {
+  printer << ' ';
+  printer.printSymbolName(getSymName());
+  printer << '(';
+  llvm::interleaveComma(getBody().getArguments(), printer,
+                        [&](BlockArgument arg) { printer.printRegionArgument(arg); });
+  printer << ')';
+  printer.printOptionalArrowTypeList(getFunctionType().getResults());
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {"sym_name", "function_type"});
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false,
+                      /*printBlockTerminators=*/!getFunctionType().getResults().empty());
+}
+
+LogicalResult RoutineOp::verify() {
+  auto yield = dyn_cast<YieldOp>(getBody().front().back());
+  if (!yield)
+    return emitOpError() << "expected a body that ends in mono.yield";
+  if (yield.getNumOperands() != getFunctionType().getNumResults())
+    return emitOpError() << "expected " << getFunctionType().getNumResults()
+                         << " yielded values, one a result, but got " << yield.getNumOperands();
+  for (auto [index, value, type] :
+       llvm::enumerate(yield.getValues(), getFunctionType().getResults()))
+    if (value.getType() != type)
+      return emitOpError() << "expected result " << index << " of type " << type << ", but got "
+                           << value.getType();
+  return success();
+}
+
+#define GET_OP_CLASSES
+#include "dialect/Mono.cpp.inc"

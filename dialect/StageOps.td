@@ -1,0 +1,184 @@
+// Ops of a stage body: how data comes in, is contracted, selected and handed on.
+#ifndef MONO_STAGE_OPS_TD
+#define MONO_STAGE_OPS_TD
+
+include "dialect/MonoAttrs.td"
+include "dialect/MonoTypes.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+/// An op that reads the box `[offsets] [sizes]` of `source`.
+class Mono_SliceOp<string mnemonic, list<Trait> traits = []>
+    : Mono_Op<mnemonic, !listconcat([AttrSizedOperandSegments], traits)> {
+  code sliceDeclaration = [{
+    /// Sizes of the box, one an axis; `?` (ShapedType::kDynamic) where a parameter decides.
+    ::llvm::SmallVector<int64_t> getStaticSizes();
+  }];
+}
+
+def Mono_LoadOp : Mono_SliceOp<"load", [MemoryEffects<[MemRead]>]> {
+  let summary = "a box of an operand or region as a tensor";
+  let description = [{
+    `[offsets] [sizes]`, affine in the task, the rank and parameters. The result has the sizes and
+    the element type of the source. An operand must be row-major: packed weights go through
+    `mono.stream`.
+
+    Example (test/dialect/ops.mlir):
+    ```mlir
+    %v = mono.load %x[0, %t * 128] [%S, 128] : tensor<?x128xbf16>
+    ```
+  }];
+  let arguments = (ins Mono_BufferType:$source, Variadic<Index>:$offset_args, AffineMapAttr:$offsets,
+                       Variadic<Index>:$size_args, AffineMapAttr:$sizes);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $source custom<Exprs>($offset_args, $offsets) custom<Exprs>($size_args, $sizes) attr-dict
+    `:` type($result)
+  }];
+  let extraClassDeclaration = sliceDeclaration;
+  let hasVerifier = 1;
+}
+
+def Mono_StoreOp : Mono_Op<"store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "write a tensor to a box of an operand or region";
+  let description = [{
+    The box starts at the offsets and has the shape of the tensor. What an operand of this launch
+    was given cannot be read back in the same launch: use a mailbox for that.
+
+    Example (test/dialect/ops.mlir):
+    ```mlir
+    mono.store %v, %y[0, %t * 128] : tensor<?x128xbf16>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$value, Mono_BufferType:$target,
+                       Variadic<Index>:$offset_args, AffineMapAttr:$offsets);
+  let assemblyFormat = [{
+    $value `,` $target custom<Exprs>($offset_args, $offsets) attr-dict `:` type($value)
+  }];
+  let hasVerifier = 1;
+}
+
+def Mono_StreamOp : Mono_SliceOp<"stream", [MemoryEffects<[MemRead]>]> {
+  let summary = "start to fetch weight rows";
+  let description = [{
+    The first loads of the rows are issued here, before any later wait of the task; `mono.contract`
+    consumes them and issues the rest. Each weight byte is read once. The operand has the layout
+    `#mono.mfma_rows<16>`; rows come in sixteens, depth in 32s a wavefront.
+
+    `split_k(w)`: w groups of wavefronts share the depth, the others share the rows.
+
+    Example (test/dialect/ops.mlir):
+    ```mlir
+    %w = mono.stream %w_o[%t * 32, 0] [32, 2048] split_k(8)
+    ```
+  }];
+  let arguments = (ins Mono_BufferType:$source, Variadic<Index>:$offset_args, AffineMapAttr:$offsets,
+                       Variadic<Index>:$size_args, AffineMapAttr:$sizes,
+                       ConfinedAttr<I64Attr, [IntPositive]>:$split_k);
+  let results = (outs Mono_StreamType:$result);
+  let assemblyFormat = [{
+    $source custom<Exprs>($offset_args, $offsets) custom<Exprs>($size_args, $sizes)
+    `split_k` `(` $split_k `)` attr-dict
+  }];
+  let extraClassDeclaration = sliceDeclaration;
+  let hasVerifier = 1;
+}
+
+def Mono_ContractOp : Mono_SliceOp<"contract", [MemoryEffects<[MemRead]>]> {
+  let summary = "activations times streamed weights on the matrix cores";
+  let description = [{
+    `result[s, n] = sum over k of activations[s, k] * weights[n, k]`, products of bf16 accumulated
+    in f32 by MFMA 16x16x32. Weight rows ride the M side, activation rows the N side, hence at most
+    16 of them. The partial sums of the wavefronts are added in rising order of depth, so a result
+    never changes from run to run.
+
+    Activations are a box of a row-major operand or of a region.
+
+    Example (test/dialect/ops.mlir):
+    ```mlir
+    %p = mono.contract %h[0, 0] [%S, 2048], %w : tensor<?x32xf32>
+    ```
+  }];
+  let arguments = (ins Mono_BufferType:$source, Variadic<Index>:$offset_args, AffineMapAttr:$offsets,
+                       Variadic<Index>:$size_args, AffineMapAttr:$sizes, Mono_StreamType:$weights);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $source custom<Exprs>($offset_args, $offsets) custom<Exprs>($size_args, $sizes) `,` $weights
+    attr-dict `:` type($result)
+  }];
+  let extraClassDeclaration = sliceDeclaration;
+  let hasVerifier = 1;
+}
+
+def Mono_PostOp : Mono_Op<"post", [MemoryEffects<[MemWrite]>]> {
+  let summary = "hand a tensor to whoever receives it";
+  let description = [{
+    The box starts at the offsets; a tensor of lower rank than the mailbox fills one index of the
+    leading axes. In a `peers` mailbox the box is written to the memory of every rank, this one
+    included.
+
+    Example (test/dialect/ops.mlir):
+    ```mlir
+    mono.post %p16 to %sum[%rank, 0, %t * 32] : tensor<?x32xbf16>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$value, Mono_MailboxType:$mailbox,
+                       Variadic<Index>:$offset_args, AffineMapAttr:$offsets);
+  let assemblyFormat = [{
+    $value `to` $mailbox custom<Exprs>($offset_args, $offsets) attr-dict `:` type($value)
+  }];
+  let hasVerifier = 1;
+}
+
+def Mono_ReceiveOp : Mono_SliceOp<"receive", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "wait for a box of a mailbox";
+  let description = [{
+    Returns when every word of the box carries this launch's epoch. `sum` adds over the first axis
+    in f32 and in rising index, which over the rank axis of a `peers` mailbox is the second half of
+    a symmetric all-reduce: every rank adds the same words in the same order and gets the same bits.
+    `into` puts the box into a region instead of a tensor.
+
+    Example (test/dialect/ops.mlir):
+    ```mlir
+    %s = mono.receive %sum[0, 0, %t * 128] [%TP, %S, 128] sum : tensor<?x128xf32>
+    mono.receive %rows[0, 0] [%S, 6144] into %row
+    ```
+  }];
+  let arguments = (ins Mono_MailboxType:$source, Variadic<Index>:$offset_args, AffineMapAttr:$offsets,
+                       Variadic<Index>:$size_args, AffineMapAttr:$sizes, UnitAttr:$sum,
+                       Optional<Mono_BufferType>:$region);
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let assemblyFormat = [{
+    $source custom<Exprs>($offset_args, $offsets) custom<Exprs>($size_args, $sizes)
+    (`sum` $sum^)? (`into` $region^)? attr-dict (`:` type($result)^)?
+  }];
+  let extraClassDeclaration = sliceDeclaration;
+  let hasVerifier = 1;
+}
+
+def Mono_SelectOp : Mono_Op<"select", [Pure, AllTypesMatch<["key", "payload"]>]> {
+  let summary = "exact top-k of each row";
+  let description = [{
+    For every row of `key` the k largest keys; among equal keys the lower index wins. Results are the
+    indices in rising order and the entries of `payload` at them. Keys are compared as numbers with
+    -0 below +0; a NaN with a clear sign bit counts as larger than every number.
+
+    The register form for few keys: one wavefront a row, at most 1024 keys, k at most 64.
+
+    Example (test/dialect/ops.mlir):
+    ```mlir
+    %ids, %weights = mono.select top(8) of %key taking %sigma
+      : tensor<?x256xf32> -> tensor<?x8xi32>, tensor<?x8xf32>
+    ```
+  }];
+  let arguments = (ins F32Tensor:$key, F32Tensor:$payload,
+                       ConfinedAttr<I64Attr, [IntPositive, IntMaxValue<64>]>:$k);
+  let results = (outs AnyRankedTensor:$indices, AnyRankedTensor:$values);
+  let assemblyFormat = [{
+    `top` `(` $k `)` `of` $key `taking` $payload attr-dict
+    `:` type($key) `->` type($indices) `,` type($values)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // MONO_STAGE_OPS_TD

@@ -1,0 +1,119 @@
+// Fixes the parameters of a schedule: the order of the steps, and the parameters themselves.
+#include "lowering/Bind/Bind.h"
+
+#include "dialect/Mono.h"
+#include "lowering/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+
+namespace mono {
+#define GEN_PASS_DEF_BINDPASS
+#include "lowering/Passes.h.inc"
+} // namespace mono
+
+using namespace mono;
+
+namespace {
+
+/// Splits the `NAME=INT` options.
+LogicalResult parseParams(ModuleOp module, ArrayRef<std::string> options,
+                          llvm::StringMap<int64_t> &values) {
+  for (StringRef option : options) {
+    auto [name, text] = option.split('=');
+    int64_t value;
+    if (name.empty() || text.getAsInteger(10, value))
+      return module.emitError() << "expected a parameter as NAME=INT, but got '" << option << "'";
+    if (!values.try_emplace(name, value).second)
+      return module.emitError() << "expected one value for parameter '" << name
+                                << "', but got several";
+  }
+  return success();
+}
+
+/// The declared name that looks most like `name`, for a hint; empty if none is close.
+StringRef nearest(StringRef name, ArrayRef<ParamOp> params) {
+  unsigned best = 3;
+  StringRef result;
+  for (ParamOp param : params) {
+    unsigned distance = name.edit_distance_insensitive(param.getName());
+    if (distance >= best)
+      continue;
+    best = distance;
+    result = param.getName();
+  }
+  return result;
+}
+
+LogicalResult bindParam(ParamOp param, const llvm::StringMap<int64_t> &values) {
+  auto given = values.find(param.getName());
+  std::optional<int64_t> value = param.getDefaultValue();
+  if (given != values.end())
+    value = given->second;
+  if (!value)
+    return param.emitError() << "expected a value for parameter '" << param.getName() << "' (-D "
+                             << param.getName() << "=INT, " << param.describeSet() << ")";
+  if (!param.admits(*value))
+    return param.emitError() << "expected parameter '" << param.getName() << "' in "
+                             << param.describeSet() << ", but got " << *value;
+  OpBuilder builder(param);
+  Value constant = arith::ConstantIndexOp::create(builder, param.getLoc(), *value);
+  param.replaceAllUsesWith(constant);
+  return success();
+}
+
+LogicalResult bindParams(ModuleOp module, const llvm::StringMap<int64_t> &values) {
+  SmallVector<ParamOp> params;
+  module.walk([&](ParamOp param) { params.push_back(param); });
+  for (const auto &entry : values) {
+    if (llvm::any_of(params, [&](ParamOp p) { return p.getName() == entry.getKey(); }))
+      continue;
+    InFlightDiagnostic diag = module.emitError()
+                              << "the schedule has no parameter '" << entry.getKey() << "'";
+    if (StringRef hint = nearest(entry.getKey(), params); !hint.empty())
+      diag << "; did you mean '" << hint << "'?";
+    for (ParamOp param : params)
+      diag.attachNote(param.getLoc())
+          << "parameter '" << param.getName() << "' in " << param.describeSet();
+    return diag;
+  }
+  for (ParamOp param : params)
+    if (failed(bindParam(param, values)))
+      return failure();
+  // What was bound is kept for the manifest and the reports.
+  for (auto schedule : module.getOps<ScheduleOp>()) {
+    SmallVector<NamedAttribute> bound;
+    for (ParamOp param : params) {
+      if (param->getParentOp() != schedule)
+        continue;
+      auto given = values.find(param.getName());
+      int64_t value = given != values.end() ? given->second : *param.getDefaultValue();
+      bound.emplace_back(param.getNameAttr(), Builder(module).getI64IntegerAttr(value));
+    }
+    schedule->setAttr("mono.params", DictionaryAttr::get(module.getContext(), bound));
+  }
+  for (ParamOp param : params)
+    param.erase();
+  return success();
+}
+
+struct BindPass : mono::impl::BindPassBase<BindPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    llvm::StringMap<int64_t> values;
+    if (failed(parseParams(module, params, values)) || failed(loadImports(module)) ||
+        failed(bindParams(module, values)) || failed(inlineCalls(module)) ||
+        failed(refineShapes(module)))
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,21 @@
+// The steps of binding, each over a whole module.
+#ifndef MONO_LOWERING_BIND_BIND_H
+#define MONO_LOWERING_BIND_BIND_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mono {
+
+/// Replaces every `mono.import` by the routines of the file it names, transitively.
+mlir::LogicalResult loadImports(mlir::ModuleOp module);
+
+/// Inlines every `mono.call` of the schedules and drops the routines.
+mlir::LogicalResult inlineCalls(mlir::ModuleOp module);
+
+/// Folds the expressions of the schedules to constants where they are, and makes every tensor
+/// static.
+mlir::LogicalResult refineShapes(mlir::ModuleOp module);
+
+} // namespace mono
+
+#endif // MONO_LOWERING_BIND_BIND_H

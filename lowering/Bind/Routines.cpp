@@ -1,0 +1,153 @@
+// Imports and calls: how the routines of library files get into a schedule.
+#include "lowering/Bind/Bind.h"
+
+#include "dialect/Mono.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+
+namespace mono {
+namespace {
+
+/// The file `import` means: relative paths start at the file with the import.
+std::string resolvePath(ImportOp import) {
+  StringRef path = import.getPath();
+  auto loc = import.getLoc()->findInstanceOf<FileLineColLoc>();
+  if (llvm::sys::path::is_absolute(path) || !loc)
+    return path.str();
+  SmallString<256> resolved = llvm::sys::path::parent_path(loc.getFilename().getValue());
+  llvm::sys::path::append(resolved, path);
+  llvm::sys::path::remove_dots(resolved, /*remove_dot_dot=*/true);
+  return resolved.str().str();
+}
+
+/// Moves the routines of `library` to `module`.
+LogicalResult adoptRoutines(ModuleOp library, ModuleOp module) {
+  SymbolTable symbols(module);
+  for (Operation &op : llvm::make_early_inc_range(*library.getBody())) {
+    auto routine = dyn_cast<RoutineOp>(op);
+    if (!routine)
+      return op.emitError() << "expected only routines and imports in an imported file";
+    if (Operation *previous = symbols.lookup(routine.getSymName())) {
+      InFlightDiagnostic diag = routine.emitError()
+                                << "expected a name of its own, but '@" << routine.getSymName()
+                                << "' stands for something else already";
+      diag.attachNote(previous->getLoc()) << "first declared here";
+      return diag;
+    }
+    routine->remove();
+    symbols.insert(routine);
+  }
+  return success();
+}
+
+LogicalResult load(ModuleOp file, ModuleOp module, llvm::StringSet<> &seen) {
+  for (ImportOp import : llvm::make_early_inc_range(file.getOps<ImportOp>())) {
+    std::string path = resolvePath(import);
+    if (!llvm::sys::fs::is_regular_file(path))
+      return import.emitError() << "expected a file to import, but '" << path << "' does not exist";
+    if (seen.insert(path).second) {
+      OwningOpRef<ModuleOp> library =
+          parseSourceFile<ModuleOp>(path, ParserConfig(module.getContext()));
+      if (!library) {
+        InFlightDiagnostic diag = import.emitError()
+                                  << "the imported file '" << path << "' is not valid";
+        return diag;
+      }
+      if (failed(load(*library, module, seen)) || failed(adoptRoutines(*library, module)))
+        return failure();
+    }
+    import.erase();
+  }
+  return success();
+}
+
+/// `argument` can be given to a parameter of type `declared`: `?` takes any size.
+bool accepts(Type declared, Type argument) {
+  auto from = dyn_cast<RankedTensorType>(declared), to = dyn_cast<RankedTensorType>(argument);
+  if (!from || !to)
+    return declared == argument;
+  return from.getElementType() == to.getElementType() &&
+         succeeded(verifyCompatibleShape(from.getShape(), to.getShape()));
+}
+
+LogicalResult verifyCall(CallOp call, RoutineOp routine) {
+  FunctionType type = routine.getFunctionType();
+  auto fail = [&](InFlightDiagnostic diag) {
+    diag.attachNote(routine.getLoc()) << "routine '@" << routine.getSymName() << "' is here";
+    return diag;
+  };
+  if (type.getNumInputs() != call.getArgs().size())
+    return fail(call.emitError() << "expected " << type.getNumInputs() << " arguments for '@"
+                                 << routine.getSymName() << "', but got " << call.getArgs().size());
+  if (type.getNumResults() != call.getNumResults())
+    return fail(call.emitError() << "expected " << type.getNumResults() << " results of '@"
+                                 << routine.getSymName() << "', but got " << call.getNumResults());
+  for (auto [index, declared, arg] : llvm::enumerate(type.getInputs(), call.getArgs()))
+    if (!accepts(declared, arg.getType()))
+      return fail(call.emitError()
+                  << "expected argument " << index << " of '@" << routine.getSymName()
+                  << "' of type " << declared << ", but got " << arg.getType());
+  for (auto [index, declared, result] : llvm::enumerate(type.getResults(), call.getResultTypes()))
+    if (!accepts(declared, result))
+      return fail(call.emitError()
+                  << "expected result " << index << " of '@" << routine.getSymName() << "' of type "
+                  << declared << ", but got " << result);
+  return success();
+}
+
+/// Deepest nesting of routine calls; more is taken for recursion, which can't end here.
+constexpr unsigned kMaxCallDepth = 64;
+
+/// Replaces `call` by the body of its routine; appends the calls of the body to `calls`.
+void inlineCall(CallOp call, RoutineOp routine, unsigned depth,
+                SmallVectorImpl<std::pair<CallOp, unsigned>> &calls) {
+  OpBuilder builder(call);
+  IRMapping mapping;
+  mapping.map(routine.getBody().getArguments(), call.getArgs());
+  for (Operation &op : routine.getBody().front().without_terminator()) {
+    Operation *copy = builder.clone(op, mapping);
+    copy->walk([&](CallOp inner) { calls.emplace_back(inner, depth + 1); });
+  }
+  auto yield = cast<YieldOp>(routine.getBody().front().getTerminator());
+  for (auto [result, value] : llvm::zip_equal(call.getResults(), yield.getValues()))
+    result.replaceAllUsesWith(mapping.lookupOrDefault(value));
+  call.erase();
+}
+
+} // namespace
+
+LogicalResult loadImports(ModuleOp module) {
+  llvm::StringSet<> seen;
+  return load(module, module, seen);
+}
+
+LogicalResult inlineCalls(ModuleOp module) {
+  SymbolTable symbols(module);
+  SmallVector<std::pair<CallOp, unsigned>> calls;
+  for (auto schedule : module.getOps<ScheduleOp>())
+    schedule.walk([&](CallOp call) { calls.emplace_back(call, 1u); });
+  for (size_t next = 0; next < calls.size(); ++next) {
+    auto [call, depth] = calls[next];
+    auto routine = symbols.lookup<RoutineOp>(call.getCallee());
+    if (!routine)
+      return call.emitError() << "expected a routine, but '@" << call.getCallee()
+                              << "' is not declared in this file or its imports";
+    if (depth > kMaxCallDepth)
+      return call.emitError() << "expected calls at most " << kMaxCallDepth << " deep, but '@"
+                              << call.getCallee() << "' calls itself, directly or through others";
+    if (failed(verifyCall(call, routine)))
+      return failure();
+    inlineCall(call, routine, depth, calls);
+  }
+  for (RoutineOp routine : llvm::make_early_inc_range(module.getOps<RoutineOp>()))
+    routine.erase();
+  return success();
+}
+
+} // namespace mono

@@ -1,0 +1,202 @@
+// Makes a schedule static: expressions become constants, and every tensor gets its sizes.
+#include "lowering/Bind/Bind.h"
+
+#include "dialect/Exprs.h"
+#include "dialect/Mono.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace mono {
+namespace {
+
+/// Folds the known arguments of one bracketed expression list into its map.
+AffineMapAttr fold(MutableOperandRange args, AffineMap map) {
+  SmallVector<Attribute> constants;
+  for (OpOperand &arg : args) {
+    Attribute value;
+    matchPattern(arg.get(), m_Constant(&value));
+    constants.push_back(value);
+  }
+  SmallVector<unsigned> kept;
+  AffineMap bound = bindConstants(map, constants, kept);
+  SmallVector<Value> rest;
+  for (unsigned index : kept)
+    rest.push_back(args[index].get());
+  args.assign(rest);
+  return AffineMapAttr::get(bound);
+}
+
+void foldExprs(Operation *op) {
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<RanksOp>([](auto o) { o.setCountAttr(fold(o.getArgsMutable(), o.getCount())); })
+      .Case<OperandOp, MailboxOp, RegionOp>(
+          [](auto o) { o.setShapeAttr(fold(o.getArgsMutable(), o.getShape())); })
+      .Case<StageOp>([](StageOp o) {
+        o.setTasksAttr(fold(o.getTaskArgsMutable(), o.getTasks()));
+        o.setBaseAttr(fold(o.getBaseArgsMutable(), o.getBase()));
+      })
+      .Case<LoadOp, StreamOp, ContractOp, ReceiveOp>([](auto o) {
+        o.setOffsetsAttr(fold(o.getOffsetArgsMutable(), o.getOffsets()));
+        o.setSizesAttr(fold(o.getSizeArgsMutable(), o.getSizes()));
+      })
+      .Case<StoreOp, PostOp>(
+          [](auto o) { o.setOffsetsAttr(fold(o.getOffsetArgsMutable(), o.getOffsets())); });
+}
+
+/// Index arithmetic on parameters: folds `op` away when all it uses is constant.
+bool foldIndexOp(Operation *op) {
+  if (op->getNumResults() != 1 || !op->getResult(0).getType().isIndex() || op->getNumRegions() ||
+      op->hasTrait<OpTrait::ConstantLike>() || op->getDialect()->getNamespace() == "mono")
+    return false;
+  SmallVector<Attribute> constants;
+  for (Value operand : op->getOperands()) {
+    Attribute value;
+    if (!matchPattern(operand, m_Constant(&value)))
+      return false;
+    constants.push_back(value);
+  }
+  SmallVector<OpFoldResult> folded;
+  if (failed(op->fold(constants, folded)) || folded.size() != 1)
+    return false;
+  OpBuilder builder(op);
+  if (auto same = dyn_cast<Value>(folded.front())) // x / 1 is x
+    op->getResult(0).replaceAllUsesWith(same);
+  else if (auto value = dyn_cast<IntegerAttr>(cast<Attribute>(folded.front())))
+    op->getResult(0).replaceAllUsesWith(
+        arith::ConstantIndexOp::create(builder, op->getLoc(), value.getInt()));
+  else
+    return false;
+  op->erase();
+  return true;
+}
+
+/// Gives `value` the sizes `shape`; a size that was written down must agree.
+LogicalResult setShape(Operation *op, Value value, ArrayRef<int64_t> shape) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (failed(verifyCompatibleShape(type.getShape(), shape)))
+    return op->emitError() << "expected " << RankedTensorType::get(shape, type.getElementType())
+                           << " with these parameters, but got " << type;
+  value.setType(RankedTensorType::get(shape, type.getElementType()));
+  return success();
+}
+
+/// `tensor.empty` and `tensor.splat`: the sizes are operands.
+LogicalResult setSizes(Operation *op, OperandRange sizes) {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  SmallVector<int64_t> shape(type.getShape());
+  auto size = sizes.begin();
+  for (int64_t &extent : shape) {
+    if (!ShapedType::isDynamic(extent))
+      continue;
+    IntegerAttr value;
+    if (!matchPattern(*size++, m_Constant(&value)))
+      return op->emitError() << "expected sizes that parameters decide";
+    if (value.getInt() < 1)
+      return op->emitError() << "expected a positive size, but got " << value.getInt();
+    extent = value.getInt();
+  }
+  op->getResult(0).setType(RankedTensorType::get(shape, type.getElementType()));
+  return success();
+}
+
+/// Elementwise ops: all tensors have one shape.
+LogicalResult setElementwise(Operation *op) {
+  RankedTensorType first;
+  for (Value operand : op->getOperands()) {
+    auto type = dyn_cast<RankedTensorType>(operand.getType());
+    if (!type)
+      continue;
+    if (!first)
+      first = type;
+    if (type.getShape() != first.getShape())
+      return op->emitError() << "expected operands of one shape, but got " << first << " and "
+                             << type;
+  }
+  for (Value result : op->getResults())
+    if (failed(setShape(op, result, first.getShape())))
+      return failure();
+  return success();
+}
+
+LogicalResult refine(Operation *op) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<LoadOp>([](LoadOp o) { return setShape(o, o.getResult(), o.getStaticSizes()); })
+      .Case<ReceiveOp>([](ReceiveOp o) {
+        if (!o.getResult())
+          return success();
+        SmallVector<int64_t> sizes = o.getStaticSizes();
+        return setShape(o, o.getResult(), ArrayRef(sizes).drop_front(o.getSum() ? 1 : 0));
+      })
+      .Case<ContractOp>([](ContractOp o) -> LogicalResult {
+        auto stream = o.getWeights().getDefiningOp<StreamOp>();
+        if (!stream)
+          return o.emitError() << "expected weights from a mono.stream of the same task";
+        return setShape(o, o.getResult(),
+                        {o.getStaticSizes().front(), stream.getStaticSizes().front()});
+      })
+      .Case<SelectOp>([](SelectOp o) {
+        int64_t rows = cast<RankedTensorType>(o.getKey().getType()).getShape().front();
+        SmallVector<int64_t> shape{rows, static_cast<int64_t>(o.getK())};
+        if (failed(setShape(o, o.getIndices(), shape)))
+          return failure();
+        return setShape(o, o.getValues(), shape);
+      })
+      .Case<tensor::EmptyOp>([](tensor::EmptyOp o) {
+        if (failed(setSizes(o, o.getDynamicSizes())))
+          return failure();
+        o->setOperands({});
+        return success();
+      })
+      .Case<tensor::SplatOp>([](tensor::SplatOp o) {
+        if (failed(setSizes(o, o.getDynamicSizes())))
+          return failure();
+        o->setOperands({o.getInput()});
+        return success();
+      })
+      .Case<linalg::ReduceOp, linalg::BroadcastOp>([](auto o) {
+        return setShape(o, o->getResult(0),
+                        cast<RankedTensorType>(o.getDpsInits().front().getType()).getShape());
+      })
+      .Default([](Operation *o) -> LogicalResult {
+        if (llvm::none_of(o->getResultTypes(), llvm::IsaPred<RankedTensorType>))
+          return success();
+        if (o->hasTrait<OpTrait::Elementwise>() && o->getNumOperands() > 0)
+          return setElementwise(o);
+        if (o->hasTrait<OpTrait::ConstantLike>())
+          return success();
+        return o->emitError()
+               << "'" << o->getName() << "' is not supported in a stage; tensors come from "
+               << "elementwise arith and math ops, linalg.reduce, linalg.broadcast, tensor.splat, "
+               << "tensor.empty, arith.constant and mono ops";
+      });
+}
+
+LogicalResult refineBlock(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (foldIndexOp(&op))
+      continue;
+    foldExprs(&op);
+    if (failed(refine(&op)))
+      return failure();
+    if (auto stage = dyn_cast<StageOp>(op))
+      if (failed(refineBlock(stage.getBody().front())))
+        return failure();
+  }
+  return success();
+}
+
+} // namespace
+
+LogicalResult refineShapes(ModuleOp module) {
+  for (auto schedule : module.getOps<ScheduleOp>())
+    if (failed(refineBlock(schedule.getBody().front())))
+      return failure();
+  return success();
+}
+
+} // namespace mono

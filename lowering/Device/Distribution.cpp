@@ -1,0 +1,24 @@
+// The distribution rule.
+#include "lowering/Device/Distribution.h"
+
+#include "dialect/target/Gfx950.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace mono {
+
+Distribution::Distribution(mlir::RankedTensorType type, int64_t threads)
+    : elements(type.getNumElements()), columns(type.getRank() ? type.getShape().back() : 1),
+      width(columns % 2 == 0 ? 2 : 1), threads(threads) {
+  while (width < 8 && columns % (2 * width) == 0 && elements >= 2 * width * threads)
+    width *= 2;
+  chunks = llvm::divideCeil(elements, width * threads);
+}
+
+RowReduction::RowReduction(const Distribution &distribution) {
+  int64_t parts = distribution.columns / distribution.width;
+  lanes = std::min(parts, gfx950::kWaveSize);
+  waves = llvm::divideCeil(parts, gfx950::kWaveSize);
+  supported = parts < gfx950::kWaveSize ? llvm::isPowerOf2_64(parts) : parts % lanes == 0;
+}
+
+} // namespace mono

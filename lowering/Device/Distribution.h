@@ -1,0 +1,40 @@
+// Where the elements of a tensor lie in the registers of a workgroup: a function of its shape
+// alone.
+#ifndef MONO_LOWERING_DEVICE_DISTRIBUTION_H
+#define MONO_LOWERING_DEVICE_DISTRIBUTION_H
+
+#include "mlir/IR/BuiltinTypes.h"
+
+namespace mono {
+
+/// Thread t holds elements (chunk * threads + t) * width .. + width of the flattened tensor, in
+/// `chunks` vectors of `width` elements.
+struct Distribution {
+  /// The rule: width is the largest of 1, 2, 4, 8 that divides the last axis and leaves work for
+  /// every thread; an even last axis is never cut below 2, so that a pair of bf16 stays together.
+  Distribution(mlir::RankedTensorType type, int64_t threads);
+
+  int64_t elements, columns, width, threads, chunks;
+
+  /// True if every thread holds elements of the chunk.
+  bool full(int64_t chunk) const { return (chunk + 1) * threads * width <= elements; }
+};
+
+/// Reduction of the last axis of a distributed tensor: within a thread, then across the lanes that
+/// hold one row, then across wavefronts through LDS.
+struct RowReduction {
+  explicit RowReduction(const Distribution &distribution);
+
+  /// Lanes of a wavefront that hold parts of one row.
+  int64_t lanes;
+  /// Wavefronts' worth of parts of one row.
+  int64_t waves;
+  /// False if rows do not fall on a power of two of lanes or a multiple of wavefronts.
+  bool supported;
+
+  int64_t partialsPerRow() const { return waves; }
+};
+
+} // namespace mono
+
+#endif // MONO_LOWERING_DEVICE_DISTRIBUTION_H

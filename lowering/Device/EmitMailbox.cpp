@@ -1,0 +1,203 @@
+// Posts and receives: tagged 8-byte words, payload in the low half, this launch's epoch in the
+// high. An aligned 8-byte access cannot tear and its tag speaks for its payload, so relaxed
+// accesses of the right scope suffice: no fence, no flag, no barrier (LLVM AMDGPUUsage, memory
+// model gfx942).
+#include "lowering/Device/Emitter.h"
+
+#include "dialect/Exprs.h"
+#include "lowering/Place/Scratch.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace mono {
+
+/// Words a thread polls in one round: more would cost registers, fewer round trips to memory.
+static constexpr int64_t kPollBatch = 16;
+
+/// System scope crosses devices, agent scope stays on one (scope bits: CDNA4 ISA 9.1.10).
+static StringRef syncScope(bool peers) { return peers ? "" : "agent"; }
+
+/// Elements that share a word.
+static int64_t perWord(Type element) { return 32 / element.getIntOrFloatBitWidth(); }
+
+Value Emitter::slotPointer(MailboxOp mailbox, Value memory) {
+  auto pointer = cast<LLVM::LLVMPointerType>(memory.getType());
+  Value start = LLVM::GEPOp::create(b, pointer, b.getI8Type(), memory,
+                                    ArrayRef<LLVM::GEPArg>{int32_t(*mailbox.getOffset())});
+  int64_t slots = mailbox.getSlots();
+  if (slots == 1)
+    return start;
+  Value slot = arith::RemUIOp::create(b, tag, constantI32(slots));
+  Value bytes =
+      arith::MulIOp::create(b, arith::ExtUIOp::create(b, b.getI64Type(), slot),
+                            arith::ConstantIntOp::create(b, b.getI64Type(), slotBytes(mailbox)));
+  return LLVM::GEPOp::create(b, pointer, b.getI8Type(), start, ArrayRef<LLVM::GEPArg>{bytes});
+}
+
+Value Emitter::wordPointer(Value base, Value word) {
+  return LLVM::GEPOp::create(b, base.getType(), b.getI64Type(), base,
+                             ArrayRef<LLVM::GEPArg>{toI64(word)});
+}
+
+SmallVector<Value> Emitter::packWords(Value chunk) {
+  auto type = cast<VectorType>(chunk.getType());
+  int64_t share = perWord(type.getElementType());
+  auto i64 = b.getI64Type();
+  Value high = arith::ShLIOp::create(b, arith::ExtUIOp::create(b, i64, tag),
+                                     arith::ConstantIntOp::create(b, i64, 32));
+  SmallVector<Value> words;
+  auto wordVector = VectorType::get({type.getNumElements() / share}, b.getI32Type());
+  Value payloads = vector::BitCastOp::create(b, wordVector, chunk);
+  for (int64_t i = 0; i < wordVector.getNumElements(); ++i) {
+    Value low = arith::ExtUIOp::create(b, i64, vector::ExtractOp::create(b, payloads, i));
+    words.push_back(arith::OrIOp::create(b, high, low));
+  }
+  return words;
+}
+
+Value Emitter::unpackWords(ArrayRef<Value> payloads, Type element) {
+  int64_t count = payloads.size();
+  Value words =
+      vector::FromElementsOp::create(b, VectorType::get({count}, b.getI32Type()), payloads);
+  return vector::BitCastOp::create(b, VectorType::get({count * perWord(element)}, element), words);
+}
+
+LogicalResult Emitter::emitPost(PostOp op) {
+  auto mailbox = op.getMailbox().getDefiningOp<MailboxOp>();
+  bool peers = mailbox.getScope() == Scope::Peers;
+  auto type = cast<RankedTensorType>(op.getValue().getType());
+  Distribution d = distributionOf(type);
+  SmallVector<int64_t> strides = stridesOf(staticValues(mailbox.getShape()));
+  SmallVector<Value> offsets = evaluate(op.getOffsets(), op.getOffsetArgs());
+  SmallVector<Value> chunks(inRegisters(op.getValue()));
+  SmallVector<Value> targets;
+  if (peers)
+    for (Value memory : peerMailboxes)
+      targets.push_back(slotPointer(mailbox, memory));
+  else
+    targets.push_back(slotPointer(mailbox, deviceMailboxes));
+
+  for (auto [chunk, value] : llvm::enumerate(chunks))
+    forOwners(d, chunk, [&, value = value](Value first) {
+      SmallVector<Value> words = packWords(value);
+      Value at = divide(address(offsets, unflatten(first, type.getShape()), strides),
+                        perWord(type.getElementType()));
+      for (Value target : targets)
+        for (auto [i, word] : llvm::enumerate(words))
+          LLVM::StoreOp::create(b, word, wordPointer(target, add(at, i)), /*alignment=*/8,
+                                /*isVolatile=*/false, /*isNonTemporal=*/false,
+                                /*isInvariantGroup=*/false, LLVM::AtomicOrdering::monotonic,
+                                syncScope(peers));
+    });
+  return success();
+}
+
+SmallVector<Value> Emitter::poll(ArrayRef<Value> pointers, bool peers) {
+  auto i32 = b.getI32Type();
+  auto i64 = b.getI64Type();
+  SmallVector<Type> types(pointers.size(), i64);
+  auto loop = scf::WhileOp::create(
+      b, types, ValueRange{},
+      [&](OpBuilder &, Location, ValueRange) {
+        SmallVector<Value> words;
+        for (Value pointer : pointers)
+          words.push_back(LLVM::LoadOp::create(b, i64, pointer, /*alignment=*/8,
+                                               /*isVolatile=*/false, /*isNonTemporal=*/false,
+                                               /*isInvariant=*/false, /*isInvariantGroup=*/false,
+                                               LLVM::AtomicOrdering::monotonic, syncScope(peers)));
+        Value again;
+        for (Value word : words) {
+          Value seen = arith::TruncIOp::create(
+              b, i32, arith::ShRUIOp::create(b, word, arith::ConstantIntOp::create(b, i64, 32)));
+          Value stale = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, seen, tag);
+          again = again ? arith::OrIOp::create(b, again, stale) : stale;
+        }
+        scf::ConditionOp::create(b, again, words);
+      },
+      [&](OpBuilder &, Location, ValueRange) {
+        ROCDL::SSleepOp::create(b, 1);
+        scf::YieldOp::create(b);
+      });
+  return llvm::map_to_vector(loop.getResults(), [&](Value word) -> Value {
+    return arith::TruncIOp::create(b, i32, word);
+  });
+}
+
+LogicalResult Emitter::emitReceive(ReceiveOp op) {
+  auto mailbox = op.getSource().getDefiningOp<MailboxOp>();
+  bool peers = mailbox.getScope() == Scope::Peers;
+  Type element = mailbox.getElement(), f32 = b.getF32Type();
+  SmallVector<int64_t> sizes = op.getStaticSizes();
+  SmallVector<int64_t> strides = stridesOf(staticValues(mailbox.getShape()));
+  int64_t terms = op.getSum() ? sizes.front() : 1;
+  ArrayRef<int64_t> shape = ArrayRef(sizes).drop_front(op.getSum() ? 1 : 0);
+  auto type = RankedTensorType::get(shape, element);
+  Distribution d = distributionOf(type);
+  SmallVector<Value> offsets = evaluate(op.getOffsets(), op.getOffsetArgs());
+  Value slot = slotPointer(mailbox, peers ? ownPeerMailboxes : deviceMailboxes);
+  int64_t words = d.width / perWord(element);
+
+  auto region = op.getRegion() ? op.getRegion().getDefiningOp<RegionOp>() : RegionOp();
+  if (region)
+    willWrite(*region.getOffset(), region.getBytes());
+  SmallVector<Value> results;
+  /// Turns the payloads of one chunk into its value.
+  auto finish = [&](int64_t chunk, ArrayRef<Value> payloads) {
+    if (region) {
+      forOwners(d, chunk, [&](Value first) {
+        SmallVector<int64_t> padded(shape);
+        padded.back() = region.getRowStride();
+        Value at = address({}, unflatten(first, shape), stridesOf(padded));
+        ldsStore(*region.getOffset(), region.getBytes() * 8 / element.getIntOrFloatBitWidth(), at,
+                 unpackWords(payloads, element));
+      });
+      return;
+    }
+    if (!op.getSum()) {
+      results.push_back(unpackWords(payloads, element));
+      return;
+    }
+    // Rising order of the first axis: every rank adds alike.
+    Value sum;
+    for (int64_t term = 0; term < terms; ++term) {
+      Value value = unpackWords(payloads.slice(term * words, words), element);
+      if (element != f32)
+        value = arith::ExtFOp::create(b, VectorType::get({d.width}, f32), value);
+      sum = sum ? arith::AddFOp::create(b, sum, value) : value;
+    }
+    results.push_back(sum);
+  };
+
+  SmallVector<Value> pointers;
+  int64_t firstOpen = 0; // first chunk whose words are in `pointers` but not polled yet
+  auto flush = [&](int64_t end) {
+    SmallVector<Value> payloads;
+    for (size_t i = 0; i < pointers.size(); i += kPollBatch)
+      llvm::append_range(payloads, poll(ArrayRef(pointers).slice(
+                                            i, std::min<size_t>(kPollBatch, pointers.size() - i)),
+                                        peers));
+    for (int64_t chunk = firstOpen; chunk < end; ++chunk)
+      finish(chunk, ArrayRef(payloads).slice((chunk - firstOpen) * terms * words, terms * words));
+    pointers.clear();
+    firstOpen = end;
+  };
+  for (int64_t chunk = 0; chunk < d.chunks; ++chunk) {
+    Value at = address(offsets, unflatten(firstElement(d, chunk), shape), strides);
+    at = divide(at, perWord(element));
+    for (int64_t term = 0; term < terms; ++term)
+      for (int64_t i = 0; i < words; ++i)
+        pointers.push_back(
+            wordPointer(slot, add(at, term * strides.front() / perWord(element) + i)));
+    if (int64_t(pointers.size()) + terms * words > kPollBatch || chunk + 1 == d.chunks)
+      flush(chunk + 1);
+  }
+  if (op.getResult())
+    setTile(op.getResult(), std::move(results));
+  return success();
+}
+
+} // namespace mono

@@ -1,0 +1,198 @@
+// Upstream ops on tensors: elementwise maths thread by thread, reductions and broadcasts through
+// lanes and LDS.
+#include "lowering/Device/Emitter.h"
+
+#include "dialect/target/Gfx950.h"
+#include "lowering/Place/Scratch.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace mono {
+
+static int64_t scratchOf(Operation *op) {
+  return op->getAttrOfType<IntegerAttr>(kScratchAttr).getInt();
+}
+
+/// The op on one chunk.
+static ValueRange emitChunk(ImplicitLocOpBuilder &b, Operation *op, ArrayRef<Value> operands,
+                            ArrayRef<Type> types) {
+  OperationState state(op->getLoc(), op->getName());
+  state.addOperands(operands);
+  state.addTypes(types);
+  state.addAttributes(op->getAttrs());
+  return b.create(state)->getResults();
+}
+
+/// The same element by element, for ops whose lowering knows scalars only.
+static Value emitScalars(ImplicitLocOpBuilder &b, Operation *op, ArrayRef<Value> operands,
+                         VectorType type) {
+  SmallVector<Value> elements;
+  for (int64_t i = 0; i < type.getNumElements(); ++i) {
+    SmallVector<Value> scalars;
+    for (Value operand : operands)
+      scalars.push_back(
+          isa<VectorType>(operand.getType()) ? vector::ExtractOp::create(b, operand, i) : operand);
+    elements.push_back(emitChunk(b, op, scalars, {type.getElementType()}).front());
+  }
+  return vector::FromElementsOp::create(b, type, elements);
+}
+
+LogicalResult Emitter::emitElementwise(Operation *op) {
+  SmallVector<ArrayRef<Value>> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(isa<RankedTensorType>(operand.getType()) ? inRegisters(operand)
+                                                                : ArrayRef<Value>());
+  SmallVector<SmallVector<Value>> results(op->getNumResults());
+  SmallVector<Type> types = llvm::map_to_vector(op->getResultTypes(), [&](Type type) -> Type {
+    return chunkType(cast<RankedTensorType>(type));
+  });
+  int64_t chunks = distributionOf(cast<RankedTensorType>(op->getResult(0).getType())).chunks;
+  for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+    SmallVector<Value> inputs;
+    for (auto [operand, values] : llvm::zip_equal(op->getOperands(), operands))
+      inputs.push_back(values.empty() ? scalars.lookup(operand) : values[chunk]);
+    if (op->getDialect()->getNamespace() == "math" && op->getNumResults() == 1) {
+      results.front().push_back(emitScalars(b, op, inputs, cast<VectorType>(types.front())));
+      continue;
+    }
+    for (auto [list, value] : llvm::zip_equal(results, emitChunk(b, op, inputs, types)))
+      list.push_back(value);
+  }
+  for (auto [result, list] : llvm::zip_equal(op->getResults(), results))
+    setTile(result, std::move(list));
+  return success();
+}
+
+LogicalResult Emitter::emitConstant(Operation *op) {
+  auto value = op->getAttrOfType<DenseElementsAttr>("value");
+  if (!value || !value.isSplat())
+    return op->emitError() << "expected a constant tensor with one value for all elements";
+  Value scalar = arith::ConstantOp::create(b, cast<TypedAttr>(value.getSplatValue<Attribute>()));
+  emitSplat(scalar, op->getResult(0));
+  return success();
+}
+
+void Emitter::emitSplat(Value scalar, Value tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  Value chunk = vector::BroadcastOp::create(b, chunkType(type), scalar);
+  setTile(tensor, SmallVector<Value>(distributionOf(type).chunks, chunk));
+}
+
+//===----------------------------------------------------------------------===//
+// Reduction of the last axis
+//===----------------------------------------------------------------------===//
+
+/// Inlines the combiner of the reduction on two scalars.
+static Value combine(linalg::ReduceOp op, ImplicitLocOpBuilder &b, Value element, Value sum) {
+  Block &block = op.getCombiner().front();
+  IRMapping mapping;
+  mapping.map(block.getArgument(0), element);
+  mapping.map(block.getArgument(1), sum);
+  for (Operation &inner : block.without_terminator())
+    b.clone(inner, mapping);
+  return mapping.lookupOrDefault(block.getTerminator()->getOperand(0));
+}
+
+LogicalResult Emitter::emitReduce(Operation *operation) {
+  auto op = cast<linalg::ReduceOp>(operation);
+  if (op.getInputs().size() != 1)
+    return op.emitError() << "expected a reduction of one tensor, but got "
+                          << op.getInputs().size();
+  auto type = cast<RankedTensorType>(op.getInputs().front().getType());
+  if (op.getDimensions() != ArrayRef<int64_t>{type.getRank() - 1} || type.getRank() < 2)
+    return op.emitError() << "expected a reduction of the last axis of at least 2 axes";
+  auto init = op.getInits().front().getDefiningOp<tensor::SplatOp>();
+  if (!init)
+    return op.emitError() << "expected a tensor.splat as the initial value of a reduction";
+  Type element = type.getElementType();
+  if (element.getIntOrFloatBitWidth() != 32)
+    return op.emitError() << "expected a reduction of f32 or i32, but got " << element;
+  Distribution d = distributionOf(type);
+  RowReduction rows(d);
+  if (!rows.supported)
+    return op.emitError() << "expected rows of 2^n * " << d.width << " elements up to "
+                          << 64 * d.width << ", or a multiple of " << 64 * d.width << ", for "
+                          << d.threads << " threads, but got " << d.columns;
+
+  int64_t rowCount = d.elements / d.columns, scratch = scratchOf(op);
+  int64_t partials = rowCount * rows.waves;
+  SmallVector<Value> chunks(inRegisters(op.getInputs().front()));
+  willWrite(scratch, partials * 4);
+  for (auto [chunk, values] : llvm::enumerate(chunks)) {
+    Value sum = vector::ExtractOp::create(b, values, int64_t(0));
+    for (int64_t i = 1; i < d.width; ++i)
+      sum = combine(op, b, vector::ExtractOp::create(b, values, i), sum);
+    for (int64_t distance = rows.lanes / 2; distance > 0; distance /= 2) {
+      Value other = gpu::ShuffleOp::create(b, sum, constantI32(distance),
+                                           constantI32(gfx950::kWaveSize), gpu::ShuffleMode::XOR)
+                        .getShuffleResult();
+      sum = combine(op, b, other, sum);
+    }
+    forOwners(d, chunk, [&](Value first) {
+      // The first lane of a row's share speaks for it.
+      Value speaker =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::eq, modulo(lane, rows.lanes), constant(0));
+      guard(speaker, [&] {
+        Value share = divide(first, rows.lanes * d.width);
+        ldsStore(scratch, partials, share,
+                 vector::BroadcastOp::create(b, VectorType::get({1}, element), sum));
+      });
+    });
+  }
+
+  // The shares of a row are combined in rising order by the thread of the row.
+  int64_t home = scratch + partials * 4;
+  willRead(scratch, partials * 4);
+  willWrite(home, rowCount * 4);
+  guard(lessThan(thread, rowCount), [&] {
+    Value sum = scalars.lookup(init.getInput());
+    for (int64_t share = 0; share < rows.waves; ++share) {
+      Value part = ldsLoad(scratch, element, partials, add(mul(thread, rows.waves), share), 1);
+      sum = combine(op, b, vector::ExtractOp::create(b, part, int64_t(0)), sum);
+    }
+    ldsStore(home, rowCount, thread,
+             vector::BroadcastOp::create(b, VectorType::get({1}, element), sum));
+  });
+  setTile(op->getResult(0), home);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Broadcast
+//===----------------------------------------------------------------------===//
+
+LogicalResult Emitter::emitBroadcast(Operation *operation) {
+  auto op = cast<linalg::BroadcastOp>(operation);
+  auto from = cast<RankedTensorType>(op.getInput().getType());
+  auto to = cast<RankedTensorType>(op->getResult(0).getType());
+  ArrayRef<int64_t> added = op.getDimensions();
+  Type element = to.getElementType();
+  Distribution d = distributionOf(to);
+  int64_t home = inLds(op.getInput(), scratchOf(op));
+  willRead(home, from.getNumElements() * element.getIntOrFloatBitWidth() / 8);
+
+  bool lastIsAdded = llvm::is_contained(added, to.getRank() - 1);
+  SmallVector<int64_t> strides = stridesOf(from.getShape());
+  SmallVector<Value> chunks;
+  for (int64_t chunk = 0; chunk < d.chunks; ++chunk) {
+    SmallVector<Value> index = unflatten(firstElement(d, chunk), to.getShape());
+    SmallVector<Value> source;
+    for (int64_t axis = 0; axis < to.getRank(); ++axis)
+      if (!llvm::is_contained(added, axis))
+        source.push_back(index[axis]);
+    Value at = address({}, source, strides);
+    Value value = ldsLoad(home, element, from.getNumElements(), at, lastIsAdded ? 1 : d.width);
+    if (lastIsAdded)
+      value = vector::BroadcastOp::create(b, chunkType(to),
+                                          vector::ExtractOp::create(b, value, int64_t(0)));
+    chunks.push_back(value);
+  }
+  setTile(op->getResult(0), std::move(chunks));
+  return success();
+}
+
+} // namespace mono

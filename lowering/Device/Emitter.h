@@ -1,0 +1,166 @@
+// State of the translation of one schedule into one gpu.func: values every thread knows,
+// distributed tensors, and the bookkeeping that decides where barriers go.
+#ifndef MONO_LOWERING_DEVICE_EMITTER_H
+#define MONO_LOWERING_DEVICE_EMITTER_H
+
+#include "dialect/Mono.h"
+#include "lowering/Device/Distribution.h"
+#include "lowering/Device/LdsHazards.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace mono {
+
+/// A tensor spread over the workgroup. It lies in registers (`chunks`), in LDS (`home`), or both;
+/// what is missing is made when it is asked for.
+struct Tile {
+  mlir::RankedTensorType type;
+  llvm::SmallVector<mlir::Value> chunks; ///< vector<width x element>, one a chunk
+  std::optional<int64_t> home;           ///< byte offset in LDS, row-major without padding
+};
+
+/// What a mono.stream has in flight.
+struct WeightStream {
+  StreamOp op;
+  int64_t rowTiles = 0;                    ///< 16-row tiles a wavefront multiplies
+  int64_t depthSteps = 0;                  ///< 32-deep steps a wavefront multiplies
+  int64_t window = 0;                      ///< steps whose loads are issued ahead
+  mlir::Value base;                        ///< element index of this lane's first 16 bytes
+  int64_t rowTileStride = 0;               ///< elements from one row tile to the next
+  llvm::SmallVector<mlir::Value> inFlight; ///< vector<8xbf16>: [window][rowTiles]
+};
+
+class Emitter {
+public:
+  Emitter(ScheduleOp schedule, mlir::gpu::GPUFuncOp func);
+
+  /// Emits the whole kernel: prologue, the stages in file order, the epoch's advance.
+  mlir::LogicalResult emit();
+
+private:
+  // Emitter.cpp: the frame.
+  void emitPrologue();
+  void emitEpilogue();
+  mlir::LogicalResult emitStage(StageOp stage);
+  mlir::LogicalResult emitBody(StageOp stage, mlir::Value task);
+  mlir::LogicalResult emitOp(mlir::Operation *op);
+
+  // EmitTensor.cpp: upstream ops on tensors.
+  mlir::LogicalResult emitElementwise(mlir::Operation *op);
+  mlir::LogicalResult emitConstant(mlir::Operation *op);
+  void emitSplat(mlir::Value scalar, mlir::Value tensor);
+  mlir::LogicalResult emitReduce(mlir::Operation *op);
+  mlir::LogicalResult emitBroadcast(mlir::Operation *op);
+
+  // EmitMemory.cpp: operands and regions.
+  mlir::LogicalResult emitLoad(LoadOp op);
+  mlir::LogicalResult emitStore(StoreOp op);
+
+  // EmitMailbox.cpp: tagged words.
+  mlir::LogicalResult emitPost(PostOp op);
+  mlir::LogicalResult emitReceive(ReceiveOp op);
+
+  // EmitContract.cpp: weights and matrix cores.
+  mlir::LogicalResult emitStream(StreamOp op);
+  mlir::LogicalResult emitContract(ContractOp op);
+
+  // EmitSelect.cpp: top-k.
+  mlir::LogicalResult emitSelect(SelectOp op);
+
+  //===--- helpers, Emitter.cpp -------------------------------------------===//
+
+  mlir::Value constant(int64_t value); ///< index
+  mlir::Value constantI32(int64_t value);
+  mlir::Value add(mlir::Value a, mlir::Value b);
+  mlir::Value add(mlir::Value a, int64_t b);
+  mlir::Value mul(mlir::Value a, int64_t b);
+  mlir::Value divide(mlir::Value a, int64_t b); ///< unsigned
+  mlir::Value modulo(mlir::Value a, int64_t b); ///< unsigned
+  mlir::Value lessThan(mlir::Value a, int64_t b);
+  mlir::Value toI32(mlir::Value index);
+  mlir::Value toI64(mlir::Value index);
+  mlir::Value readFirstLane(mlir::Value i32);
+
+  /// Values of bracketed expressions for the current task.
+  llvm::SmallVector<mlir::Value> evaluate(mlir::AffineMap map, mlir::OperandRange args);
+
+  /// Runs `body` for the threads where `condition` holds.
+  void guard(mlir::Value condition, llvm::function_ref<void()> body);
+
+  /// Index of the first element this thread holds in a chunk, clamped to the tensor where the chunk
+  /// has fewer elements than threads.
+  mlir::Value firstElement(const Distribution &distribution, int64_t chunk);
+  /// Runs `body(first element)` for the threads that hold elements of the chunk.
+  void forOwners(const Distribution &distribution, int64_t chunk,
+                 llvm::function_ref<void(mlir::Value)> body);
+
+  /// Index of element `linear` of a tensor of `shape`, axis by axis.
+  llvm::SmallVector<mlir::Value> unflatten(mlir::Value linear, llvm::ArrayRef<int64_t> shape);
+  /// sum of (offsets[i] + index[i]) * strides[i]; a shorter index counts from the last axis.
+  mlir::Value address(llvm::ArrayRef<mlir::Value> offsets, llvm::ArrayRef<mlir::Value> index,
+                      llvm::ArrayRef<int64_t> strides);
+
+  Distribution distributionOf(mlir::RankedTensorType type) const { return {type, threadCount}; }
+  mlir::VectorType chunkType(mlir::RankedTensorType type) const;
+
+  Tile &tile(mlir::Value tensor);
+  /// The tile with its elements in registers.
+  llvm::ArrayRef<mlir::Value> inRegisters(mlir::Value tensor);
+  /// The tile's place in LDS; stores it to `scratch` if it has none.
+  int64_t inLds(mlir::Value tensor, int64_t scratch);
+  void setTile(mlir::Value tensor, llvm::SmallVector<mlir::Value> chunks);
+  void setTile(mlir::Value tensor, int64_t home);
+
+  /// LDS as elements of one type, from a byte offset on.
+  mlir::Value ldsView(int64_t offset, mlir::Type element, int64_t count);
+  mlir::Value ldsLoad(int64_t offset, mlir::Type element, int64_t count, mlir::Value index,
+                      int64_t width);
+  void ldsStore(int64_t offset, int64_t count, mlir::Value index, mlir::Value vector);
+  /// Says that the workgroup is about to read or write bytes of LDS; puts a barrier if needed.
+  void willRead(int64_t offset, int64_t bytes);
+  void willWrite(int64_t offset, int64_t bytes);
+  void barrier();
+
+  /// Argument of the function that carries the operand's memory.
+  mlir::Value operandMemory(OperandOp op);
+
+  /// Reads tagged words until all carry this launch's tag; returns the i32 payloads.
+  llvm::SmallVector<mlir::Value> poll(llvm::ArrayRef<mlir::Value> pointers, bool peers);
+  mlir::Value wordPointer(mlir::Value base, mlir::Value word);
+  /// First byte of this launch's slot of the mailbox in `memory`.
+  mlir::Value slotPointer(MailboxOp mailbox, mlir::Value memory);
+  llvm::SmallVector<mlir::Value> packWords(mlir::Value chunk);
+  mlir::Value unpackWords(llvm::ArrayRef<mlir::Value> payloads, mlir::Type element);
+
+  void issueWeights(WeightStream &stream, mlir::Value step,
+                    llvm::SmallVectorImpl<mlir::Value> &into);
+
+  ScheduleOp schedule;
+  mlir::gpu::GPUFuncOp func;
+  mlir::ImplicitLocOpBuilder b;
+  int64_t threadCount;
+  int64_t ranks;
+
+  mlir::Value thread, lane, wave, cta, rank;    ///< index
+  mlir::Value tag;                              ///< i32, this launch's epoch
+  mlir::Value arena;                            ///< memref<Nxi8, workgroup>
+  mlir::Value deviceMailboxes;                  ///< ptr<1>
+  mlir::Value ownPeerMailboxes;                 ///< ptr<1>
+  llvm::SmallVector<mlir::Value> peerMailboxes; ///< ptr<1>, one a rank
+  mlir::Value epochWord;                        ///< ptr<1>
+  bool usesPeers = false;
+
+  llvm::DenseMap<mlir::Value, mlir::Value> scalars; ///< index and scalar values of the schedule
+  llvm::DenseMap<mlir::Value, Tile> tiles;
+  llvm::DenseMap<mlir::Value, WeightStream> streams;
+  LdsHazards hazards;
+};
+
+/// Row-major strides of a shape.
+llvm::SmallVector<int64_t> stridesOf(llvm::ArrayRef<int64_t> shape);
+
+} // namespace mono
+
+#endif // MONO_LOWERING_DEVICE_EMITTER_H

@@ -1,0 +1,111 @@
+// Writes the manifest.
+#include "lowering/Manifest.h"
+
+#include "dialect/Describe.h"
+#include "dialect/Exprs.h"
+#include "lowering/Check/Boxes.h"
+#include "lowering/Place/Scratch.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/JSON.h"
+
+using namespace mlir;
+
+namespace mono {
+
+std::string toolVersion() { return "monoc " MONO_VERSION; }
+
+namespace {
+
+std::string text(Type type) {
+  std::string result;
+  llvm::raw_string_ostream(result) << type;
+  return result;
+}
+
+std::string layoutName(Attribute layout) {
+  if (auto rows = dyn_cast_or_null<MfmaRowsAttr>(layout))
+    return "mfma_rows<" + std::to_string(rows.getRows()) + ">";
+  return "row_major";
+}
+
+int64_t productOf(ArrayRef<int64_t> shape) {
+  int64_t product = 1;
+  for (int64_t size : shape)
+    product *= size;
+  return product;
+}
+
+llvm::json::Object operandObject(OperandOp op) {
+  Declared declared = *declaredBy(op.getResult());
+  return llvm::json::Object{
+      {"name", op.getName()},
+      {"access", stringifyAccess(op.getAccess())},
+      {"shape", llvm::json::Array(declared.shape)},
+      {"element", text(declared.element)},
+      {"layout", layoutName(declared.layout)},
+      {"role", op.getWeight() ? "weight" : "activation"},
+      {"bytes", productOf(declared.shape) * declared.element.getIntOrFloatBitWidth() / 8}};
+}
+
+llvm::json::Object mailboxObject(MailboxOp op) {
+  Declared declared = *declaredBy(op.getResult());
+  return llvm::json::Object{{"name", op.getName()},
+                            {"kind", "tagged"},
+                            {"scope", stringifyScope(op.getScope())},
+                            {"slots", static_cast<int64_t>(op.getSlots())},
+                            {"shape", llvm::json::Array(declared.shape)},
+                            {"element", text(declared.element)},
+                            {"offset", static_cast<int64_t>(*op.getOffset())},
+                            {"bytes", static_cast<int64_t>(op.getSlots()) * slotBytes(op)}};
+}
+
+int64_t intAttr(Operation *op, StringRef name) {
+  return op->getAttrOfType<IntegerAttr>(name).getInt();
+}
+
+} // namespace
+
+std::string manifestOf(ScheduleOp schedule) {
+  Block &body = schedule.getBody().front();
+  llvm::json::Object params, source;
+  if (auto bound = schedule->getAttrOfType<DictionaryAttr>("mono.params"))
+    for (NamedAttribute entry : bound)
+      params[entry.getName().getValue()] = cast<IntegerAttr>(entry.getValue()).getInt();
+  auto module = schedule->getParentOfType<ModuleOp>();
+  if (auto attr = module->getAttrOfType<DictionaryAttr>(kSourceAttr))
+    for (NamedAttribute entry : attr)
+      source[entry.getName().getValue()] = cast<StringAttr>(entry.getValue()).getValue();
+  llvm::json::Array operands, mailboxes, stages;
+  for (auto op : body.getOps<OperandOp>())
+    operands.push_back(operandObject(op));
+  for (auto op : body.getOps<MailboxOp>())
+    mailboxes.push_back(mailboxObject(op));
+  for (auto op : body.getOps<StageOp>())
+    stages.push_back(llvm::json::Object{{"name", op.getName()},
+                                        {"tasks", taskCount(op)},
+                                        {"base", staticValues(op.getBase()).front()}});
+  int64_t ctas = schedule.getCtas(), threads = schedule.getThreads();
+  llvm::json::Object manifest{
+      {"monoc_manifest", 1},
+      {"tool", toolVersion()},
+      {"source", std::move(source)},
+      {"schedule", schedule.getSymName()},
+      {"kernel", schedule.getSymName()},
+      {"target", schedule.getTarget()},
+      {"params", std::move(params)},
+      {"grid", llvm::json::Object{{"ctas", ctas}, {"threads", threads}}},
+      {"ranks", rankCount(schedule)},
+      {"lds_bytes", intAttr(schedule, "mono.lds_bytes")},
+      {"operands", std::move(operands)},
+      {"mailboxes", std::move(mailboxes)},
+      {"mailbox_memory",
+       llvm::json::Object{{"device", intAttr(schedule, "mono.device_mailbox_bytes")},
+                          {"peers", intAttr(schedule, "mono.peer_mailbox_bytes")}}},
+      {"epoch_bytes", ctas * 4},
+      {"stages", std::move(stages)}};
+  std::string result;
+  llvm::raw_string_ostream(result) << llvm::json::Value(std::move(manifest));
+  return result;
+}
+
+} // namespace mono

@@ -1,0 +1,55 @@
+// The passes of the pipeline, in the order they run.
+#ifndef MONO_LOWERING_PASSES_TD
+#define MONO_LOWERING_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def BindPass : Pass<"mono-bind-parameters", "::mlir::ModuleOp"> {
+  let summary = "fix parameters, inline routines, make every shape static";
+  let description = [{
+    Reads imported files, replaces parameters by constants, inlines the calls of routines and refines
+    the shapes of all tensors. Errors: a parameter that is missing, unknown or outside its legal set;
+    an import or a routine that does not exist; shapes that do not fit together once they are known.
+  }];
+  let options = [
+    ListOption<"params", "params", "std::string", "values of parameters, NAME=INT each">
+  ];
+  let dependentDialects = ["::mono::MonoDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect"];
+}
+
+def CheckPass : Pass<"mono-check-schedule", "::mlir::ModuleOp"> {
+  let summary = "reject schedules that read out of bounds, hang, or read what nobody wrote";
+  let description = [{
+    On the bound schedule, over all tasks and ranks: every box lies inside its operand, region or
+    mailbox; every received element is posted exactly once a launch, by a stage before the one that
+    waits for it. Every workgroup walks the stages in file order and all are resident, so waiting for
+    earlier stages only can't close a cycle.
+  }];
+}
+
+def PlacePass : Pass<"mono-place-memory", "::mlir::ModuleOp"> {
+  let summary = "give LDS regions, scratch areas and mailboxes their addresses";
+  let description = [{
+    Regions live from the first stage that uses them to the last, scratch areas of reductions,
+    broadcasts, contractions and selections for one stage; what does not live together may overlap.
+    Records the bytes of LDS (`mono.lds_bytes`) and of mailbox memory on the schedule. Error: more
+    LDS than the chip gives a workgroup.
+  }];
+}
+
+def DevicePass : Pass<"mono-lower-to-device", "::mlir::ModuleOp"> {
+  let summary = "one gpu.func of per-thread code for the schedule";
+  let description = [{
+    Distributes tensors over the threads of the workgroup, turns posts and receives into tagged
+    8-byte words, contractions into MFMA, and puts the barriers that LDS needs, and no others.
+  }];
+  let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::amdgpu::AMDGPUDialect",
+                           "::mlir::ROCDL::ROCDLDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+}
+
+#endif // MONO_LOWERING_PASSES_TD

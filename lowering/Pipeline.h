@@ -1,0 +1,32 @@
+// The order of the pass groups: the one place that knows it.
+#ifndef MONO_LOWERING_PIPELINE_H
+#define MONO_LOWERING_PIPELINE_H
+
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Pass/PassManager.h"
+#include <string>
+
+namespace mono {
+
+/// What the pass groups turn a schedule file into, in order.
+enum class Step {
+  Bound,   ///< parameters, routines and shapes fixed
+  Checked, ///< found safe
+  Placed,  ///< LDS and mailboxes have addresses
+  Device,  ///< one gpu.func of per-thread code
+  Rocdl,   ///< LLVM and ROCDL dialects
+};
+
+/// Adds the groups from `first` to `last`, both included. `params` are `NAME=INT` each.
+void buildPipeline(mlir::OpPassManager &pm, llvm::ArrayRef<std::string> params, Step first,
+                   Step last);
+
+/// Dialects and interfaces the pipeline needs.
+void registerDialects(mlir::DialectRegistry &registry);
+
+/// Passes and pipelines for command lines: every pass of ours and `--mono-pipeline`.
+void registerPipelines();
+
+} // namespace mono
+
+#endif // MONO_LOWERING_PIPELINE_H

@@ -1,0 +1,49 @@
+// Sizes of scratch areas and mailbox slots.
+#include "lowering/Place/Scratch.h"
+
+#include "dialect/Exprs.h"
+#include "dialect/target/Gfx950.h"
+#include "lowering/Device/Distribution.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace mono {
+
+static int64_t bytesOf(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return tensor.getNumElements() * tensor.getElementTypeBitWidth() / 8;
+}
+
+int64_t scratchBytes(Operation *op) {
+  auto schedule = op->getParentOfType<ScheduleOp>();
+  int64_t threads = schedule.getThreads();
+  return llvm::TypeSwitch<Operation *, int64_t>(op)
+      // One partial sum of the result for each group of wavefronts that shares the depth.
+      .Case<ContractOp>([&](ContractOp o) {
+        return bytesOf(o.getType()) * o.getWeights().getDefiningOp<StreamOp>().getSplitK();
+      })
+      // The partial results of each row, then the results.
+      .Case<linalg::ReduceOp>([&](linalg::ReduceOp o) {
+        auto input = cast<RankedTensorType>(o.getInputs().front().getType());
+        return bytesOf(o->getResult(0).getType()) *
+               (1 + RowReduction(Distribution(input, threads)).partialsPerRow());
+      })
+      .Case<linalg::BroadcastOp>(
+          [&](linalg::BroadcastOp o) { return bytesOf(o.getInput().getType()); })
+      // Keys and payload, then indices and values.
+      .Case<SelectOp>([&](SelectOp o) {
+        return 2 * bytesOf(o.getKey().getType()) + 2 * bytesOf(o.getValues().getType());
+      })
+      .Default([](Operation *) { return 0; });
+}
+
+int64_t slotBytes(MailboxOp mailbox) {
+  int64_t elements = 1;
+  for (int64_t size : staticValues(mailbox.getShape()))
+    elements *= size;
+  return elements * mailbox.getElement().getIntOrFloatBitWidth() / 32 * 8;
+}
+
+} // namespace mono

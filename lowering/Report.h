@@ -1,0 +1,17 @@
+// What `monoc --report` says about a compiled schedule.
+#ifndef MONO_LOWERING_REPORT_H
+#define MONO_LOWERING_REPORT_H
+
+#include "lowering/Compile.h"
+
+namespace mono {
+
+/// A table for people: grid, stages, operands, mailboxes, registers, LDS.
+llvm::Expected<std::string> reportText(const CompileResult &result);
+
+/// The manifest with the resources of the finished object under "resources".
+llvm::Expected<std::string> reportJson(const CompileResult &result);
+
+} // namespace mono
+
+#endif // MONO_LOWERING_REPORT_H

@@ -1,0 +1,51 @@
+// In-process linking with LLD.
+#include "lowering/codeobject/CodeObject.h"
+
+#include "lld/Common/Driver.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+#include <mutex>
+
+LLD_HAS_DRIVER(elf)
+
+using namespace llvm;
+
+namespace mono {
+
+static Error failure(const Twine &message) {
+  return createStringError(inconvertibleErrorCode(), message);
+}
+
+Expected<Bytes> linkWithLld(ArrayRef<uint8_t> relocatable) {
+  // LLD reads and writes files, and keeps global state while it runs.
+  static std::mutex oneAtATime;
+  std::lock_guard lock(oneAtATime);
+  SmallString<128> input, output;
+  int fd = -1;
+  if (std::error_code code = sys::fs::createTemporaryFile("mono", "o", fd, input))
+    return failure("can't create a temporary file: " + code.message());
+  FileRemover removeInput(input);
+  {
+    raw_fd_ostream stream(fd, /*shouldClose=*/true);
+    stream.write(reinterpret_cast<const char *>(relocatable.data()), relocatable.size());
+  }
+  if (std::error_code code = sys::fs::createTemporaryFile("mono", "hsaco", output))
+    return failure("can't create a temporary file: " + code.message());
+  FileRemover removeOutput(output);
+
+  std::string messages;
+  raw_string_ostream stream(messages);
+  const char *arguments[] = {"ld.lld",      "-shared", "--threads=1",
+                             input.c_str(), "-o",      output.c_str()};
+  lld::Result result = lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
+  if (result.retCode != 0)
+    return failure("lld could not link the code object: " + StringRef(messages).trim());
+  auto buffer = MemoryBuffer::getFile(output, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return failure("can't read the linked code object: " + buffer.getError().message());
+  return Bytes((*buffer)->getBufferStart(), (*buffer)->getBufferEnd());
+}
+
+} // namespace mono

@@ -1,0 +1,138 @@
+// Imports, calls and shapes that do not fit.
+// RUN: mono-opt %s -split-input-file -verify-diagnostics --mono-bind-parameters
+
+// expected-error-re @below {{expected a file to import, but '{{.*}}nowhere.mlir' does not exist}}
+mono.import "Inputs/nowhere.mlir"
+
+// -----
+
+mono.schedule @no_routine target("gfx950") grid(1 x 64) {
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{expected a routine, but '@nobody' is not declared in this file or its imports}}
+    mono.call @nobody() : () -> ()
+  }
+}
+
+// -----
+
+// expected-note @below {{routine '@r' is here}}
+mono.routine @r(%x : tensor<?xf32>) {
+}
+mono.schedule @argument_count target("gfx950") grid(1 x 64) {
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{expected 1 arguments for '@r', but got 0}}
+    mono.call @r() : () -> ()
+  }
+}
+
+// -----
+
+// expected-note @below {{routine '@r' is here}}
+mono.routine @r(%x : tensor<?xf32>) {
+}
+mono.schedule @result_count target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [4] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %x = mono.load %a[0] [4] : tensor<4xf32>
+    // expected-error @below {{expected 0 results of '@r', but got 1}}
+    %y = mono.call @r(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  }
+}
+
+// -----
+
+// expected-note @below {{routine '@r' is here}}
+mono.routine @r(%x : tensor<?x8xf32>) {
+}
+mono.schedule @argument_type target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [2, 4] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %x = mono.load %a[0, 0] [2, 4] : tensor<2x4xf32>
+    // expected-error @below {{expected argument 0 of '@r' of type 'tensor<?x8xf32>', but got 'tensor<2x4xf32>'}}
+    mono.call @r(%x) : (tensor<2x4xf32>) -> ()
+  }
+}
+
+// -----
+
+// expected-note @below {{routine '@r' is here}}
+mono.routine @r(%x : tensor<?xf32>) -> tensor<?xf32> {
+  mono.yield %x : tensor<?xf32>
+}
+mono.schedule @result_type target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [4] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %x = mono.load %a[0] [4] : tensor<4xf32>
+    // expected-error @below {{expected result 0 of '@r' of type 'tensor<?xf32>', but got 'tensor<4xbf16>'}}
+    %y = mono.call @r(%x) : (tensor<4xf32>) -> tensor<4xbf16>
+  }
+}
+
+// -----
+
+mono.routine @r() {
+  // expected-error @below {{expected calls at most 64 deep, but '@r' calls itself, directly or through others}}
+  mono.call @r() : () -> ()
+}
+mono.schedule @recursion target("gfx950") grid(1 x 64) {
+  mono.stage "s" (%t) tasks [1] base [0] {
+    mono.call @r() : () -> ()
+  }
+}
+
+// -----
+
+mono.schedule @shapes target("gfx950") grid(1 x 64) {
+  %A = mono.param "A" in [1 to 8] default 2
+  %B = mono.param "B" in [1 to 8] default 3
+  %a = mono.operand "a" read [%A, 4] : f32
+  %b = mono.operand "b" read [%B, 4] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %x = mono.load %a[0, 0] [%A, 4] : tensor<?x4xf32>
+    %y = mono.load %b[0, 0] [%B, 4] : tensor<?x4xf32>
+    // expected-error @below {{expected operands of one shape, but got 'tensor<2x4xf32>' and 'tensor<3x4xf32>'}}
+    %z = arith.addf %x, %y : tensor<?x4xf32>
+  }
+}
+
+// -----
+
+mono.schedule @written_shape target("gfx950") grid(1 x 64) {
+  %A = mono.param "A" in [1 to 8] default 2
+  %a = mono.operand "a" read [%A, 4] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{expected 'tensor<2x4xf32>' with these parameters, but got 'tensor<4x4xf32>'}}
+    %x = mono.load %a[0, 0] [%A, 4] : tensor<4x4xf32>
+  }
+}
+
+// -----
+
+mono.schedule @open_size target("gfx950") grid(1 x 64) {
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %zero = arith.constant 0.0 : f32
+    // expected-error @below {{expected sizes that parameters decide}}
+    %x = tensor.splat %zero[%t] : tensor<?xf32>
+  }
+}
+
+// -----
+
+mono.schedule @empty_size target("gfx950") grid(1 x 64) {
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %none = arith.constant 0 : index
+    // expected-error @below {{expected a positive size, but got 0}}
+    %x = tensor.empty(%none) : tensor<?xf32>
+  }
+}
+
+// -----
+
+mono.schedule @unsupported target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [4, 8] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %x = mono.load %a[0, 0] [4, 8] : tensor<4x8xf32>
+    // expected-error @below {{'tensor.collapse_shape' is not supported in a stage; tensors come from elementwise arith and math ops, linalg.reduce, linalg.broadcast, tensor.splat, tensor.empty, arith.constant and mono ops}}
+    %y = tensor.collapse_shape %x [[0, 1]] : tensor<4x8xf32> into tensor<32xf32>
+  }
+}

@@ -1,0 +1,90 @@
+// What a stage body can't do yet is refused with the reason.
+// RUN: mono-opt %s -split-input-file -verify-diagnostics --mono-place-memory --mono-lower-to-device
+
+mono.schedule @constant target("gfx950") grid(1 x 64) {
+  %b = mono.operand "b" write [2] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{expected a constant tensor with one value for all elements}}
+    %x = arith.constant dense<[1.0, 2.0]> : tensor<2xf32>
+    mono.store %x, %b[0] : tensor<2xf32>
+  }
+}
+
+// -----
+
+mono.schedule @two_inputs target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [4, 64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %x = mono.load %a[0, 0] [4, 64] : tensor<4x64xf32>
+    %zero = arith.constant 0.0 : f32
+    %init = tensor.splat %zero : tensor<4xf32>
+    // expected-error @below {{expected a reduction of one tensor, but got 2}}
+    %y:2 = linalg.reduce ins(%x, %x : tensor<4x64xf32>, tensor<4x64xf32>) outs(%init, %init : tensor<4xf32>, tensor<4xf32>) dimensions = [1]
+      (%p: f32, %q: f32, %r: f32, %s: f32) {
+        linalg.yield %p, %q : f32, f32
+      }
+  }
+}
+
+// -----
+
+mono.schedule @first_axis target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [4, 64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %x = mono.load %a[0, 0] [4, 64] : tensor<4x64xf32>
+    %zero = arith.constant 0.0 : f32
+    %init = tensor.splat %zero : tensor<64xf32>
+    // expected-error @below {{expected a reduction of the last axis of at least 2 axes}}
+    %y = linalg.reduce { arith.addf } ins(%x : tensor<4x64xf32>) outs(%init : tensor<64xf32>) dimensions = [0]
+  }
+}
+
+// -----
+
+mono.schedule @no_initial_value target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [4, 64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %x = mono.load %a[0, 0] [4, 64] : tensor<4x64xf32>
+    %init = tensor.empty() : tensor<4xf32>
+    // expected-error @below {{expected a tensor.splat as the initial value of a reduction}}
+    %y = linalg.reduce { arith.addf } ins(%x : tensor<4x64xf32>) outs(%init : tensor<4xf32>) dimensions = [1]
+  }
+}
+
+// -----
+
+mono.schedule @half target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [4, 64] : bf16
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %x = mono.load %a[0, 0] [4, 64] : tensor<4x64xbf16>
+    %zero = arith.constant 0.0 : bf16
+    %init = tensor.splat %zero : tensor<4xbf16>
+    // expected-error @below {{expected a reduction of f32 or i32, but got 'bf16'}}
+    %y = linalg.reduce { arith.addf } ins(%x : tensor<4x64xbf16>) outs(%init : tensor<4xbf16>) dimensions = [1]
+  }
+}
+
+// -----
+
+mono.schedule @odd_rows target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [4, 24] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %x = mono.load %a[0, 0] [4, 24] : tensor<4x24xf32>
+    %zero = arith.constant 0.0 : f32
+    %init = tensor.splat %zero : tensor<4xf32>
+    // expected-error @below {{expected rows of 2^n * 2 elements up to 128, or a multiple of 128, for 64 threads, but got 24}}
+    %y = linalg.reduce { arith.addf } ins(%x : tensor<4x24xf32>) outs(%init : tensor<4xf32>) dimensions = [1]
+  }
+}
+
+// -----
+
+mono.schedule @unsupported target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %one = arith.constant 1 : index
+    // expected-error @below {{'scf.for' is not supported in a stage}}
+    scf.for %i = %one to %one step %one {
+    }
+  }
+}

@@ -1,0 +1,60 @@
+// Posts and receives are tagged words: payload low, epoch high, one 8-byte access each.
+// RUN: mono-opt %s -split-input-file --mono-place-memory --mono-lower-to-device --canonicalize --cse | FileCheck %s
+
+// CHECK-LABEL: gpu.func @device_scope
+// CHECK-SAME: known_block_size = array<i32: 64, 1, 1>
+// The epoch is read past the caches; its tag is one more.
+// CHECK: %[[SEEN:.*]] = llvm.load %{{.*}} atomic syncscope("agent") monotonic {alignment = 4 : i64} : !llvm.ptr<1> -> i32
+// CHECK: %[[NEXT:.*]] = arith.addi %[[SEEN]]
+// CHECK: %[[TAG:.*]] = rocdl.readfirstlane %[[NEXT]] : i32
+// CHECK: %[[WIDE:.*]] = arith.extui %[[TAG]] : i32 to i64
+// CHECK: %[[HIGH:.*]] = arith.shli %[[WIDE]]
+// CHECK: %[[WORD:.*]] = arith.ori %[[HIGH]]
+// CHECK: llvm.store %[[WORD]], %{{.*}} atomic syncscope("agent") monotonic {alignment = 8 : i64} : i64, !llvm.ptr<1>
+// CHECK: scf.while
+// CHECK: %[[GOT:.*]] = llvm.load %{{.*}} atomic syncscope("agent") monotonic {alignment = 8 : i64} : !llvm.ptr<1> -> i64
+// CHECK: arith.cmpi ne, %{{.*}}, %[[TAG]] : i32
+// CHECK: scf.condition
+// CHECK: rocdl.s.sleep 1
+// The epoch advances after every wavefront has read it.
+// CHECK: amdgpu.lds_barrier
+// CHECK: llvm.store %[[TAG]], %{{.*}} atomic syncscope("agent") monotonic
+// CHECK: gpu.return
+mono.schedule @device_scope target("gfx950") grid(2 x 64) {
+  %a = mono.operand "a" read [64] : f32
+  %b = mono.operand "b" write [64] : f32
+  %m = mono.mailbox "m" tagged scope(device) slots(1) [64] : f32
+  mono.stage "post" (%t) tasks [1] base [0] {
+    %v = mono.load %a[0] [64] : tensor<64xf32>
+    mono.post %v to %m[0] : tensor<64xf32>
+  }
+  mono.stage "receive" (%t) tasks [1] base [1] {
+    %v = mono.receive %m[0] [64] : tensor<64xf32>
+    mono.store %v, %b[0] : tensor<64xf32>
+  }
+}
+
+// -----
+
+// System scope, one store for each of two ranks, and a slot that alternates with the epoch.
+// CHECK-LABEL: gpu.func @peers
+// CHECK: arith.remui
+// CHECK-COUNT-2: llvm.store %{{.*}} atomic monotonic {alignment = 8 : i64} : i64, !llvm.ptr<1>
+// CHECK: scf.while
+// CHECK-COUNT-2: llvm.load %{{.*}} atomic monotonic {alignment = 8 : i64} : !llvm.ptr<1> -> i64
+// Two bf16 are one payload.
+// CHECK: vector.bitcast %{{.*}} : vector<1xi32> to vector<2xbf16>
+mono.schedule @peers target("gfx950") grid(1 x 64) {
+  %rank = mono.ranks [2]
+  %a = mono.operand "a" read [64] : bf16
+  %b = mono.operand "b" write [64] : f32
+  %m = mono.mailbox "m" tagged scope(peers) slots(2) [2, 64] : bf16
+  mono.stage "post" (%t) tasks [1] base [0] {
+    %v = mono.load %a[0] [64] : tensor<64xbf16>
+    mono.post %v to %m[%rank, 0] : tensor<64xbf16>
+  }
+  mono.stage "sum" (%t) tasks [1] base [0] {
+    %v = mono.receive %m[0, 0] [2, 64] sum : tensor<64xf32>
+    mono.store %v, %b[0] : tensor<64xf32>
+  }
+}
