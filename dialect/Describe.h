@@ -1,6 +1,5 @@
 // What a handle stands for: its name for messages, and shape, element type and layout.
-#ifndef MONO_DIALECT_DESCRIBE_H
-#define MONO_DIALECT_DESCRIBE_H
+#pragma once
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Value.h"
@@ -24,5 +23,3 @@ struct Declared {
 std::optional<Declared> declaredBy(mlir::Value handle);
 
 } // namespace mono
-
-#endif // MONO_DIALECT_DESCRIBE_H

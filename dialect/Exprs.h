@@ -1,7 +1,6 @@
 // Affine expressions in brackets, `[%t * 32, 16384 floordiv symbol(%TP)]`: the shapes, offsets and
 // counts of a schedule, kept as one affine map over SSA index values.
-#ifndef MONO_DIALECT_EXPRS_H
-#define MONO_DIALECT_EXPRS_H
+#pragma once
 
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/OpImplementation.h"
@@ -27,5 +26,3 @@ mlir::AffineMap bindConstants(mlir::AffineMap map, llvm::ArrayRef<mlir::Attribut
                               llvm::SmallVectorImpl<unsigned> &kept);
 
 } // namespace mono
-
-#endif // MONO_DIALECT_EXPRS_H

@@ -1,6 +1,5 @@
 // Everything a user of the `mono` dialect needs: dialect, attributes, types and ops.
-#ifndef MONO_DIALECT_MONO_H
-#define MONO_DIALECT_MONO_H
+#pragma once
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -25,5 +24,3 @@
 
 #define GET_OP_CLASSES
 #include "dialect/Mono.h.inc"
-
-#endif // MONO_DIALECT_MONO_H

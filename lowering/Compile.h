@@ -1,6 +1,5 @@
 // Schedule file in, code object out: the compiler as a library.
-#ifndef MONO_LOWERING_COMPILE_H
-#define MONO_LOWERING_COMPILE_H
+#pragma once
 
 #include "lowering/codeobject/CodeObject.h"
 #include "llvm/ADT/StringRef.h"
@@ -38,5 +37,3 @@ llvm::Expected<std::vector<uint8_t>> compileFile(llvm::StringRef path,
                                                  const CompileOptions &options);
 
 } // namespace mono
-
-#endif // MONO_LOWERING_COMPILE_H

@@ -1,7 +1,6 @@
 // The manifest of a placed schedule: what a runtime must know to launch the kernel
 // (docs/manifest.md).
-#ifndef MONO_LOWERING_MANIFEST_H
-#define MONO_LOWERING_MANIFEST_H
+#pragma once
 
 #include "dialect/Mono.h"
 #include <string>
@@ -21,5 +20,3 @@ std::string toolVersion();
 std::string manifestOf(ScheduleOp schedule);
 
 } // namespace mono
-
-#endif // MONO_LOWERING_MANIFEST_H

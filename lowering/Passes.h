@@ -1,6 +1,5 @@
 // Declarations and registration of the passes.
-#ifndef MONO_LOWERING_PASSES_H
-#define MONO_LOWERING_PASSES_H
+#pragma once
 
 #include "mlir/Pass/Pass.h"
 #include <memory>
@@ -14,5 +13,3 @@ namespace mono {
 #include "lowering/Passes.h.inc"
 
 } // namespace mono
-
-#endif // MONO_LOWERING_PASSES_H

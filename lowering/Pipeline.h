@@ -1,6 +1,5 @@
 // The order of the pass groups: the one place that knows it.
-#ifndef MONO_LOWERING_PIPELINE_H
-#define MONO_LOWERING_PIPELINE_H
+#pragma once
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Pass/PassManager.h"
@@ -28,5 +27,3 @@ void registerDialects(mlir::DialectRegistry &registry);
 void registerPipelines();
 
 } // namespace mono
-
-#endif // MONO_LOWERING_PIPELINE_H

@@ -1,6 +1,5 @@
 // What `monoc --report` says about a compiled schedule.
-#ifndef MONO_LOWERING_REPORT_H
-#define MONO_LOWERING_REPORT_H
+#pragma once
 
 #include "lowering/Compile.h"
 
@@ -13,5 +12,3 @@ llvm::Expected<std::string> reportText(const CompileResult &result);
 llvm::Expected<std::string> reportJson(const CompileResult &result);
 
 } // namespace mono
-
-#endif // MONO_LOWERING_REPORT_H

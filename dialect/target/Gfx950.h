@@ -1,6 +1,5 @@
 // Plain facts of the gfx950 chip (MI355X) as data: no MLIR, no behaviour.
-#ifndef MONO_DIALECT_TARGET_GFX950_H
-#define MONO_DIALECT_TARGET_GFX950_H
+#pragma once
 
 #include <cstdint>
 
@@ -31,5 +30,3 @@ inline constexpr int64_t kMfmaN = 16;
 inline constexpr int64_t kMfmaK = 32;
 
 } // namespace mono::gfx950
-
-#endif // MONO_DIALECT_TARGET_GFX950_H

@@ -1,6 +1,5 @@
 // The steps of binding, each over a whole module.
-#ifndef MONO_LOWERING_BIND_BIND_H
-#define MONO_LOWERING_BIND_BIND_H
+#pragma once
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -17,5 +16,3 @@ mlir::LogicalResult inlineCalls(mlir::ModuleOp module);
 mlir::LogicalResult refineShapes(mlir::ModuleOp module);
 
 } // namespace mono
-
-#endif // MONO_LOWERING_BIND_BIND_H

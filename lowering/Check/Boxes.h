@@ -1,6 +1,5 @@
 // The boxes a bound schedule touches, task by task: the common ground of the checks.
-#ifndef MONO_LOWERING_CHECK_BOXES_H
-#define MONO_LOWERING_CHECK_BOXES_H
+#pragma once
 
 #include "dialect/Mono.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -35,5 +34,3 @@ void forEachRun(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> offsets,
                 llvm::function_ref<void(int64_t first, int64_t length)> visit);
 
 } // namespace mono
-
-#endif // MONO_LOWERING_CHECK_BOXES_H

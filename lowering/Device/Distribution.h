@@ -1,7 +1,6 @@
 // Where the elements of a tensor lie in the registers of a workgroup: a function of its shape
 // alone.
-#ifndef MONO_LOWERING_DEVICE_DISTRIBUTION_H
-#define MONO_LOWERING_DEVICE_DISTRIBUTION_H
+#pragma once
 
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -36,5 +35,3 @@ struct RowReduction {
 };
 
 } // namespace mono
-
-#endif // MONO_LOWERING_DEVICE_DISTRIBUTION_H

@@ -172,28 +172,43 @@ LogicalResult Emitter::emitReceive(ReceiveOp op) {
     results.push_back(sum);
   };
 
-  SmallVector<Value> pointers;
-  int64_t firstOpen = 0; // first chunk whose words are in `pointers` but not polled yet
-  auto flush = [&](int64_t end) {
-    SmallVector<Value> payloads;
-    for (size_t i = 0; i < pointers.size(); i += kPollBatch)
-      llvm::append_range(payloads, poll(ArrayRef(pointers).slice(
-                                            i, std::min<size_t>(kPollBatch, pointers.size() - i)),
-                                        peers));
-    for (int64_t chunk = firstOpen; chunk < end; ++chunk)
-      finish(chunk, ArrayRef(payloads).slice((chunk - firstOpen) * terms * words, terms * words));
-    pointers.clear();
-    firstOpen = end;
-  };
-  for (int64_t chunk = 0; chunk < d.chunks; ++chunk) {
-    Value at = address(offsets, unflatten(firstElement(d, chunk), shape), strides);
-    at = divide(at, perWord(element));
+  /// Words of a chunk whose first element is `first`, term by term.
+  auto wordsOf = [&](Value first, SmallVectorImpl<Value> &pointers) {
+    Value at = divide(address(offsets, unflatten(first, shape), strides), perWord(element));
     for (int64_t term = 0; term < terms; ++term)
       for (int64_t i = 0; i < words; ++i)
         pointers.push_back(
             wordPointer(slot, add(at, term * strides.front() / perWord(element) + i)));
-    if (int64_t(pointers.size()) + terms * words > kPollBatch || chunk + 1 == d.chunks)
-      flush(chunk + 1);
+  };
+  auto pollAll = [&](ArrayRef<Value> pointers) {
+    SmallVector<Value> payloads;
+    for (size_t i = 0; i < pointers.size(); i += kPollBatch)
+      llvm::append_range(
+          payloads,
+          poll(pointers.slice(i, std::min<size_t>(kPollBatch, pointers.size() - i)), peers));
+    return payloads;
+  };
+
+  // As many full chunks at a time as fit a round; a chunk that some threads have no part of alone.
+  int64_t perRound = std::max<int64_t>(1, kPollBatch / (terms * words));
+  for (int64_t chunk = 0; chunk < d.chunks;) {
+    if (!d.full(chunk)) {
+      SmallVector<Type> types(terms * words, b.getI32Type());
+      SmallVector<Value> payloads = ownersOrZero(d, chunk, types, [&](Value first) {
+        SmallVector<Value> pointers;
+        wordsOf(first, pointers);
+        return pollAll(pointers);
+      });
+      finish(chunk++, payloads);
+      continue;
+    }
+    int64_t begin = chunk;
+    SmallVector<Value> pointers;
+    for (; chunk < d.chunks && d.full(chunk) && chunk - begin < perRound; ++chunk)
+      wordsOf(firstElement(d, chunk), pointers);
+    SmallVector<Value> payloads = pollAll(pointers);
+    for (int64_t done = begin; done < chunk; ++done)
+      finish(done, ArrayRef(payloads).slice((done - begin) * terms * words, terms * words));
   }
   if (op.getResult())
     setTile(op.getResult(), std::move(results));

@@ -44,14 +44,18 @@ LogicalResult Emitter::emitLoad(LoadOp op) {
   if (region)
     willRead(*region.getOffset(), region.getBytes());
   SmallVector<Value> chunks;
+  llvm::MaybeAlign alignment = alignmentOf(op.getOffsets(), strides, element, d.width);
   for (int64_t chunk = 0; chunk < d.chunks; ++chunk) {
-    Value at = address(offsets, unflatten(firstElement(d, chunk), type.getShape()), strides);
-    llvm::MaybeAlign alignment = alignmentOf(op.getOffsets(), strides, element, d.width);
-    Value memory = region ? ldsView(*region.getOffset(), element,
-                                    region.getBytes() * 8 / element.getIntOrFloatBitWidth())
-                          : operandMemory(op.getSource().getDefiningOp<OperandOp>());
-    chunks.push_back(vector::LoadOp::create(b, chunkType(type), memory, ValueRange{at},
-                                            /*nontemporal=*/false, alignment));
+    // Threads without elements load nothing: every byte of an operand is read once.
+    auto load = [&](Value first) -> SmallVector<Value> {
+      Value at = address(offsets, unflatten(first, type.getShape()), strides);
+      Value memory = region ? ldsView(*region.getOffset(), element,
+                                      region.getBytes() * 8 / element.getIntOrFloatBitWidth())
+                            : operandMemory(op.getSource().getDefiningOp<OperandOp>());
+      return {vector::LoadOp::create(b, chunkType(type), memory, ValueRange{at},
+                                     /*nontemporal=*/false, alignment)};
+    };
+    llvm::append_range(chunks, ownersOrZero(d, chunk, {chunkType(type)}, load));
   }
   setTile(op.getResult(), std::move(chunks));
   return success();

@@ -235,6 +235,23 @@ void Emitter::forOwners(const Distribution &d, int64_t chunk, function_ref<void(
   guard(lessThan(element, d.elements), [&] { body(element); });
 }
 
+SmallVector<Value> Emitter::ownersOrZero(const Distribution &d, int64_t chunk, TypeRange types,
+                                         function_ref<SmallVector<Value>(Value)> body) {
+  Value element = mul(add(thread, chunk * d.threads), d.width);
+  if (d.full(chunk))
+    return body(element);
+  auto ifOp = scf::IfOp::create(
+      b, lessThan(element, d.elements),
+      [&](OpBuilder &, Location) { scf::YieldOp::create(b, body(element)); },
+      [&](OpBuilder &, Location) {
+        SmallVector<Value> zeros = llvm::map_to_vector(types, [&](Type type) -> Value {
+          return arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(type)));
+        });
+        scf::YieldOp::create(b, zeros);
+      });
+  return SmallVector<Value>(ifOp.getResults());
+}
+
 SmallVector<Value> Emitter::unflatten(Value linear, ArrayRef<int64_t> shape) {
   SmallVector<Value> index(shape.size());
   for (int64_t axis = int64_t(shape.size()) - 1; axis > 0; --axis) {

@@ -1,7 +1,6 @@
 // State of the translation of one schedule into one gpu.func: values every thread knows,
 // distributed tensors, and the bookkeeping that decides where barriers go.
-#ifndef MONO_LOWERING_DEVICE_EMITTER_H
-#define MONO_LOWERING_DEVICE_EMITTER_H
+#pragma once
 
 #include "dialect/Mono.h"
 #include "lowering/Device/Distribution.h"
@@ -95,6 +94,11 @@ private:
   /// Runs `body(first element)` for the threads that hold elements of the chunk.
   void forOwners(const Distribution &distribution, int64_t chunk,
                  llvm::function_ref<void(mlir::Value)> body);
+  /// The same with results: what `body` returns for the threads that hold elements, zero for the
+  /// others.
+  llvm::SmallVector<mlir::Value>
+  ownersOrZero(const Distribution &distribution, int64_t chunk, mlir::TypeRange types,
+               llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value)> body);
 
   /// Index of element `linear` of a tensor of `shape`, axis by axis.
   llvm::SmallVector<mlir::Value> unflatten(mlir::Value linear, llvm::ArrayRef<int64_t> shape);
@@ -162,5 +166,3 @@ private:
 llvm::SmallVector<int64_t> stridesOf(llvm::ArrayRef<int64_t> shape);
 
 } // namespace mono
-
-#endif // MONO_LOWERING_DEVICE_EMITTER_H

@@ -1,7 +1,6 @@
 // Which LDS accesses since the last barrier another wavefront could still be at: decides where a
 // barrier is needed, and that there is none elsewhere.
-#ifndef MONO_LOWERING_DEVICE_LDSHAZARDS_H
-#define MONO_LOWERING_DEVICE_LDSHAZARDS_H
+#pragma once
 
 #include "llvm/ADT/SmallVector.h"
 #include <cstdint>
@@ -39,5 +38,3 @@ private:
 };
 
 } // namespace mono
-
-#endif // MONO_LOWERING_DEVICE_LDSHAZARDS_H

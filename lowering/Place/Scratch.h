@@ -1,7 +1,6 @@
 // How much LDS an op needs for itself, and how large a mailbox is: shared by placement and code
 // generation.
-#ifndef MONO_LOWERING_PLACE_SCRATCH_H
-#define MONO_LOWERING_PLACE_SCRATCH_H
+#pragma once
 
 #include "dialect/Mono.h"
 
@@ -17,5 +16,3 @@ int64_t scratchBytes(mlir::Operation *op);
 int64_t slotBytes(MailboxOp mailbox);
 
 } // namespace mono
-
-#endif // MONO_LOWERING_PLACE_SCRATCH_H

@@ -1,7 +1,6 @@
 // From the LLVM dialect to the bytes of a gfx950 code object. The only user of LLVM's code
 // generator and of the linkers.
-#ifndef MONO_LOWERING_CODEOBJECT_CODEOBJECT_H
-#define MONO_LOWERING_CODEOBJECT_CODEOBJECT_H
+#pragma once
 
 #include "mlir/IR/Operation.h"
 #include "llvm/IR/Module.h"
@@ -42,5 +41,3 @@ struct KernelResources {
 llvm::Expected<std::vector<KernelResources>> inspect(llvm::ArrayRef<uint8_t> codeObject);
 
 } // namespace mono
-
-#endif // MONO_LOWERING_CODEOBJECT_CODEOBJECT_H

@@ -1,0 +1,12 @@
+// The groups of monobench. Each registers its benchmarks with Google Benchmark under "GROUP/...".
+#pragma once
+
+namespace mono::bench {
+
+/// compile/...: schedule file to code object, in this process.
+void registerCompile();
+
+/// emulator/...: instruction rates of the emulator, and whole kernels on it.
+void registerEmulator();
+
+} // namespace mono::bench

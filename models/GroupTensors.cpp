@@ -1,0 +1,49 @@
+// Packing and unpacking on the way to and from a group.
+#include "models/GroupTensors.h"
+
+using namespace llvm;
+
+namespace mono::models {
+
+Error writeRowMajor(Group &group, unsigned rank, const Operand &operand,
+                    ArrayRef<uint8_t> rowMajor) {
+  std::vector<uint8_t> packed(operand.type.bytes());
+  if (Error error = pack(operand.type, rowMajor, packed))
+    return addContext(std::move(error), operand.name);
+  return group.write(rank, operand.name, packed);
+}
+
+Expected<HostTensor> readRowMajor(Group &group, unsigned rank, const Operand &operand) {
+  std::vector<uint8_t> packed(operand.type.bytes());
+  if (Error error = group.read(rank, operand.name, packed))
+    return error;
+  HostTensor tensor{operand.type, std::vector<uint8_t>(packed.size())};
+  if (Error error = unpack(operand.type, packed, tensor.bytes))
+    return error;
+  return tensor;
+}
+
+Error provide(Group &group, Problem &problem, OperandAccess access) {
+  for (unsigned rank = 0; rank < group.ranks(); ++rank)
+    for (const Operand &operand : group.manifest().operands)
+      if (operand.access == access)
+        if (Error error = writeRowMajor(group, rank, operand, problem.input(rank, operand)))
+          return error;
+  return Error::success();
+}
+
+Expected<std::vector<RankOutputs>> readOutputs(Group &group) {
+  std::vector<RankOutputs> outputs(group.ranks());
+  for (unsigned rank = 0; rank < group.ranks(); ++rank)
+    for (const Operand &operand : group.manifest().operands) {
+      if (operand.access == OperandAccess::Read)
+        continue;
+      Expected<HostTensor> tensor = readRowMajor(group, rank, operand);
+      if (!tensor)
+        return tensor.takeError();
+      outputs[rank][operand.name] = std::move(*tensor);
+    }
+  return outputs;
+}
+
+} // namespace mono::models

@@ -1,0 +1,34 @@
+// Which schedules come with a generator of inputs and a reference, by schedule name.
+#pragma once
+
+#include "models/Problem.h"
+#include "runtime/Safetensors.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mono::models {
+
+using Params = std::vector<std::pair<std::string, int64_t>>;
+
+/// The references of one schedule.
+struct Model {
+  llvm::StringLiteral schedule;
+  /// Random inputs under a seed, and the reference on them. Error when the manifest's operands are
+  /// not those of the schedule the model knows.
+  llvm::Expected<std::unique_ptr<Problem>> (*random)(const Manifest &, uint64_t seed);
+  /// The inputs and results of a golden case.
+  llvm::Expected<std::unique_ptr<Problem>> (*golden)(const Manifest &, const SafetensorsFile &);
+  /// The compile parameters a golden case asks for; what the user gives goes first.
+  llvm::Expected<Params> (*goldenParams)(const SafetensorsFile &);
+};
+
+/// Null when no model knows the schedule.
+const Model *findModel(llvm::StringRef schedule);
+/// Names of all known schedules, for messages: "attn_out_router, ...".
+std::string knownModels();
+
+} // namespace mono::models

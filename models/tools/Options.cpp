@@ -1,0 +1,156 @@
+// Option definitions and the checks between them.
+#include "models/tools/Options.h"
+#include "runtime/Error.h"
+
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+
+namespace mono::tools {
+
+namespace {
+
+/// The options. Built after takeOverNames(), so not as globals.
+struct CommandLine {
+  cl::OptionCategory category{"monorun options"};
+  cl::opt<std::string> file{cl::Positional, cl::Required, cl::desc("FILE.mlir|FILE.hsaco"),
+                            cl::cat(category)};
+  cl::list<std::string> defines{"D", cl::Prefix, cl::value_desc("NAME=INT"),
+                                cl::desc("parameter of the schedule"), cl::cat(category)};
+  cl::opt<std::string> device{"device", cl::init("emu"), cl::value_desc("emu|hip"),
+                              cl::desc("where to run (default emu)"), cl::cat(category)};
+  cl::opt<unsigned> ranks{"ranks", cl::value_desc("N"),
+                          cl::desc("expected number of ranks (default: what the kernel needs)"),
+                          cl::cat(category)};
+  cl::opt<std::string> inputs{"inputs", cl::value_desc("F.safetensors"),
+                              cl::desc("operands: NAME for all ranks, rankR/NAME for one"),
+                              cl::cat(category)};
+  cl::opt<std::string> outputs{"outputs", cl::value_desc("F.safetensors"),
+                               cl::desc("where outputs are written"), cl::cat(category)};
+  cl::opt<unsigned> repeat{"repeat", cl::init(1), cl::value_desc("N"),
+                           cl::desc("launches, without any reset between them"), cl::cat(category)};
+  cl::opt<std::string> verify{"verify", cl::ValueOptional, cl::value_desc("SEED"),
+                              cl::desc("run on random inputs and compare with the reference"),
+                              cl::cat(category)};
+  cl::opt<std::string> goldenCase{"case", cl::value_desc("CASE.safetensors"),
+                                  cl::desc("run a golden case and compare"), cl::cat(category)};
+  cl::opt<std::string> coherence{"coherence", cl::init("fast"),
+                                 cl::value_desc("fast|adversarial:SEED"),
+                                 cl::desc("memory model of the emulator"), cl::cat(category)};
+  cl::opt<std::string> stats{"stats",
+                             cl::ValueOptional,
+                             cl::init("none"),
+                             cl::value_desc("text|json"),
+                             cl::desc("print what the run did"),
+                             cl::cat(category)};
+  cl::opt<std::string> trace{"trace", cl::value_desc("F.json"), cl::desc("write a timeline"),
+                             cl::cat(category)};
+};
+
+/// libLLVM brings options of its own, --stats among them; asking for the list registers them, and
+/// those in the way of ours are taken off it.
+void takeOverNames() {
+  DenseMap<StringRef, cl::Option *> &known = cl::getRegisteredOptions();
+  for (StringRef name : {"stats"})
+    if (cl::Option *option = known.lookup(name))
+      option->removeArgument();
+}
+
+Error parseDefine(StringRef text, RunOptions &options) {
+  auto [name, number] = text.split('=');
+  int64_t value = 0;
+  if (name.empty() || number.getAsInteger(10, value))
+    return makeError("-D: expected NAME=INT, but got '{}'", text);
+  options.params.emplace_back(name.str(), value);
+  return Error::success();
+}
+
+Error parseDevice(StringRef text, RunOptions &options) {
+  if (text != "emu" && text != "hip")
+    return makeError("--device: expected emu or hip, but got '{}'", text);
+  options.device = text == "emu" ? DeviceKind::Emulator : DeviceKind::Hip;
+  return Error::success();
+}
+
+Error parseStats(StringRef text, RunOptions &options) {
+  if (text == "none")
+    return Error::success();
+  if (!text.empty() && text != "text" && text != "json")
+    return makeError("--stats: expected text or json, but got '{}'", text);
+  options.stats = text == "json" ? StatsFormat::Json : StatsFormat::Text;
+  return Error::success();
+}
+
+Error parseVerify(StringRef text, RunOptions &options) {
+  uint64_t seed = 1;
+  if (!text.empty() && text.getAsInteger(10, seed))
+    return makeError("--verify: expected a seed, but got '{}'", text);
+  options.verifySeed = seed;
+  return Error::success();
+}
+
+Error checkCoherence(StringRef text) {
+  if (text == "fast")
+    return Error::success();
+  if (text.starts_with("adversarial:"))
+    return makeError("--coherence=adversarial is not available yet");
+  return makeError("--coherence: expected fast or adversarial:SEED, but got '{}'", text);
+}
+
+/// Options that make no sense together.
+Error checkTogether(const CommandLine &line, const RunOptions &options) {
+  int sources =
+      options.verifySeed.has_value() + !options.inputs.empty() + !options.goldenCase.empty();
+  if (sources > 1)
+    return makeError("--inputs, --verify and --case each provide the inputs: give one of them");
+  if (options.repeat == 0)
+    return makeError("--repeat: expected at least 1, but got 0");
+  if (line.trace.getNumOccurrences())
+    return makeError("--trace is not available yet");
+  return checkCoherence(line.coherence);
+}
+
+Expected<RunOptions> convert(const CommandLine &line) {
+  RunOptions options;
+  options.file = line.file;
+  options.inputs = line.inputs;
+  options.outputs = line.outputs;
+  options.goldenCase = line.goldenCase;
+  options.repeat = line.repeat;
+  if (line.ranks.getNumOccurrences())
+    options.ranks = line.ranks;
+  for (const std::string &define : line.defines)
+    if (Error error = parseDefine(define, options))
+      return error;
+  if (Error error = parseDevice(line.device, options))
+    return error;
+  if (Error error = parseStats(line.stats, options))
+    return error;
+  if (line.verify.getNumOccurrences())
+    if (Error error = parseVerify(line.verify, options))
+      return error;
+  if (Error error = checkTogether(line, options))
+    return error;
+  return options;
+}
+
+} // namespace
+
+std::variant<RunOptions, ExitStatus> parseCommandLine(int argc, char **argv) {
+  takeOverNames();
+  // Never destroyed: the linker inside the compiler walks the list of all options again.
+  static CommandLine &line = *new CommandLine;
+  cl::HideUnrelatedOptions(line.category);
+  cl::SetVersionPrinter([](raw_ostream &out) { out << "monorun " MONO_VERSION "\n"; });
+  if (!cl::ParseCommandLineOptions(argc, argv, "runs a compiled schedule on all its ranks\n",
+                                   &errs()))
+    return ExitStatus::Usage;
+  Expected<RunOptions> options = convert(line);
+  if (options)
+    return std::move(*options);
+  errs() << "monorun: " << toString(options.takeError()) << '\n';
+  return ExitStatus::Usage;
+}
+
+} // namespace mono::tools

@@ -1,0 +1,40 @@
+// The command line of monorun as plain values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace mono::tools {
+
+/// Exit status of the tools; scripts rely on the numbers.
+enum class ExitStatus {
+  Good = 0,
+  BadInput = 1, ///< the input is wrong, or the result differs
+  Usage = 2,
+  NoDevice = 3,
+};
+
+enum class DeviceKind { Emulator, Hip };
+enum class StatsFormat { None, Text, Json };
+
+struct RunOptions {
+  std::string file;
+  std::vector<std::pair<std::string, int64_t>> params;
+  DeviceKind device = DeviceKind::Emulator;
+  std::optional<unsigned> ranks;
+  std::string inputs, outputs;
+  unsigned repeat = 1;
+  StatsFormat stats = StatsFormat::None;
+  std::optional<uint64_t> verifySeed;
+  std::string goldenCase;
+};
+
+/// Parses the command line. --help and --version print and give Good; a wrong command line is
+/// reported on stderr and gives Usage.
+std::variant<RunOptions, ExitStatus> parseCommandLine(int argc, char **argv);
+
+} // namespace mono::tools

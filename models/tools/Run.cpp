@@ -1,0 +1,221 @@
+// The steps of a run in their order.
+#include "models/tools/Run.h"
+#include "models/GroupTensors.h"
+#include "models/Registry.h"
+#include "models/tools/Source.h"
+#include "models/tools/StatsReport.h"
+#include "models/tools/TensorFiles.h"
+#include "runtime/EmulatorDevice.h"
+#include "runtime/Group.h"
+#include "runtime/hip/HipProbe.h"
+
+#include "llvm/Support/Path.h"
+
+#include <chrono>
+
+using namespace llvm;
+
+namespace mono::tools {
+
+namespace {
+
+/// What a finished run leaves for the report.
+struct Outcome {
+  models::Report report;
+  RunTime time;
+};
+
+using Outputs = std::vector<models::RankOutputs>;
+
+/// -D values, and for a schedule under a golden case what that asks for and the user did not give.
+Expected<models::Params> parameters(const RunOptions &options,
+                                    const std::optional<SafetensorsFile> &golden) {
+  models::Params params = options.params;
+  if (!golden || !StringRef(options.file).ends_with(".mlir"))
+    return params;
+  // The name inside the file is known only when it is compiled, which takes the parameters.
+  StringRef stem = sys::path::stem(options.file);
+  const models::Model *model = models::findModel(stem);
+  if (!model)
+    return makeError("no golden cases are known for '{}', only for {}", stem,
+                     models::knownModels());
+  Expected<models::Params> wanted = model->goldenParams(*golden);
+  if (!wanted)
+    return addContext(wanted.takeError(), options.goldenCase);
+  for (auto &[name, value] : *wanted)
+    if (llvm::none_of(params, [&](const auto &given) { return given.first == name; }))
+      params.emplace_back(name, value);
+  return params;
+}
+
+Expected<std::optional<SafetensorsFile>> openIfNamed(const std::string &path) {
+  if (path.empty())
+    return std::nullopt;
+  Expected<SafetensorsFile> file = SafetensorsFile::open(path);
+  if (!file)
+    return file.takeError();
+  return std::optional<SafetensorsFile>(std::move(*file));
+}
+
+/// Inputs and reference, when the options ask for a verdict.
+Expected<std::unique_ptr<models::Problem>>
+makeProblem(const RunOptions &options, const Manifest &manifest,
+            const std::optional<SafetensorsFile> &golden) {
+  if (!options.verifySeed && !golden)
+    return nullptr;
+  const models::Model *model = models::findModel(manifest.schedule);
+  if (!model)
+    return makeError("no reference is known for schedule '{}', only for {}", manifest.schedule,
+                     models::knownModels());
+  if (golden) {
+    auto problem = model->golden(manifest, *golden);
+    return problem ? std::move(problem) : addContext(problem.takeError(), options.goldenCase);
+  }
+  return model->random(manifest, *options.verifySeed);
+}
+
+Error provideInputs(Group &group, models::Problem *problem, const RunOptions &options) {
+  if (problem)
+    return models::provide(group, *problem, OperandAccess::Read);
+  Expected<std::optional<SafetensorsFile>> file = openIfNamed(options.inputs);
+  if (!file)
+    return file.takeError();
+  if (*file)
+    return addContext(loadInputs(group, **file), options.inputs);
+  for (const Operand &operand : group.manifest().operands)
+    if (operand.access != OperandAccess::Write)
+      return makeError("operand '{}' needs an input: give --inputs or --verify", operand.name);
+  return Error::success();
+}
+
+bool sameBytes(const Outputs &a, const Outputs &b) {
+  for (size_t rank = 0; rank < a.size(); ++rank)
+    for (const auto &entry : a[rank])
+      if (entry.second.bytes != b[rank].find(entry.first())->second.bytes)
+        return false;
+  return true;
+}
+
+/// Launches `repeat` times. With a problem, every launch starts from the same operands and the
+/// outputs of the first are judged and returned, the others compared with them; without, the
+/// outputs of the last launch are returned.
+Expected<Outputs> launchAll(Group &group, models::Problem *problem, unsigned repeat,
+                            Outcome &outcome) {
+  std::optional<Outputs> first;
+  unsigned different = 0;
+  for (unsigned i = 0; i < repeat; ++i) {
+    if (problem)
+      if (Error error = models::provide(group, *problem, OperandAccess::Update))
+        return error;
+    auto start = std::chrono::steady_clock::now();
+    if (Error error = group.launch())
+      return addContext(std::move(error), fmt::format("launch {}", i));
+    outcome.time.seconds +=
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    ++outcome.time.launches;
+    if (!problem && i + 1 < repeat)
+      continue;
+    Expected<Outputs> outputs = models::readOutputs(group);
+    if (!outputs)
+      return outputs;
+    if (!first)
+      first = std::move(*outputs);
+    else
+      different += !sameBytes(*first, *outputs);
+  }
+  if (problem) {
+    problem->check(*first, outcome.report);
+    outcome.report.holds(fmt::format("{} launches bit-equal", repeat), different == 0,
+                         different == 0 ? "equal" : fmt::format("{} differ", different), "equal");
+  }
+  return std::move(*first);
+}
+
+void print(const RunOptions &options, const Group &group, emu::Machine &machine,
+           const Outcome &outcome) {
+  if (options.stats == StatsFormat::Json) {
+    json::Object all = statsJson(group, machine, outcome.time);
+    if (!outcome.report.findings().empty())
+      all["verdict"] = reportJson(outcome.report);
+    outs() << formatv("{0:2}", json::Value(std::move(all))) << '\n';
+    return;
+  }
+  if (!outcome.report.findings().empty())
+    printReport(outs(), outcome.report);
+  if (options.stats == StatsFormat::Text)
+    printStats(outs(), group, machine, outcome.time);
+}
+
+/// All that is decided before a device is touched.
+struct Plan {
+  std::vector<uint8_t> codeObject;
+  Manifest manifest;
+  std::unique_ptr<models::Problem> problem; ///< null when no verdict is asked for
+};
+
+Expected<Plan> makePlan(const RunOptions &options) {
+  Expected<std::optional<SafetensorsFile>> golden = openIfNamed(options.goldenCase);
+  if (!golden)
+    return golden.takeError();
+  Expected<models::Params> params = parameters(options, *golden);
+  if (!params)
+    return params.takeError();
+  Expected<std::vector<uint8_t>> codeObject = loadSource(options.file, *params);
+  if (!codeObject)
+    return codeObject.takeError();
+  Expected<Manifest> manifest = readManifest(*codeObject);
+  if (!manifest)
+    return addContext(manifest.takeError(), options.file);
+  if (options.ranks && *options.ranks != manifest->ranks)
+    return makeError("{} is for {} ranks, but --ranks says {}", options.file, manifest->ranks,
+                     *options.ranks);
+  auto problem = makeProblem(options, *manifest, *golden);
+  if (!problem)
+    return problem.takeError();
+  return Plan{std::move(*codeObject), std::move(*manifest), std::move(*problem)};
+}
+
+/// True when there is no verdict or it is good.
+Expected<bool> runOnEmulator(const RunOptions &options) {
+  Expected<Plan> plan = makePlan(options);
+  if (!plan)
+    return plan.takeError();
+  Expected<std::unique_ptr<EmulatorNode>> node = EmulatorNode::create(plan->manifest.ranks);
+  if (!node)
+    return node.takeError();
+  Expected<Group> group = Group::create((*node)->devices(), plan->codeObject);
+  if (!group)
+    return group.takeError();
+  if (Error error = provideInputs(*group, plan->problem.get(), options))
+    return error;
+  Outcome outcome;
+  Expected<Outputs> outputs = launchAll(*group, plan->problem.get(), options.repeat, outcome);
+  if (!outputs)
+    return outputs.takeError();
+  if (!options.outputs.empty())
+    if (Error error = saveOutputs(options.outputs, plan->manifest, *outputs))
+      return error;
+  print(options, *group, (*node)->machine(), outcome);
+  return outcome.report.findings().empty() || outcome.report.good();
+}
+
+} // namespace
+
+ExitStatus run(const RunOptions &options) {
+  if (options.device == DeviceKind::Hip) {
+    hip::ProbeResult found = hip::probe();
+    errs() << "monorun: no such device: "
+           << (found.devices > 0 ? found.message + ", but this build cannot launch on HIP yet"
+                                 : found.message)
+           << '\n';
+    return ExitStatus::NoDevice;
+  }
+  Expected<bool> good = runOnEmulator(options);
+  if (!good) {
+    errs() << "monorun: " << toString(good.takeError()) << '\n';
+    return ExitStatus::BadInput;
+  }
+  return *good ? ExitStatus::Good : ExitStatus::BadInput;
+}
+
+} // namespace mono::tools

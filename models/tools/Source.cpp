@@ -1,0 +1,62 @@
+// Schedules go through the compiler, code objects straight in.
+#include "models/tools/Source.h"
+#include "runtime/Manifest.h"
+
+#include "llvm/Support/MemoryBuffer.h"
+
+#ifdef MONO_HAVE_COMPILER
+#include "lowering/Compile.h"
+#endif
+
+using namespace llvm;
+
+namespace mono::tools {
+
+static Error checkParams(ArrayRef<uint8_t> codeObject, const models::Params &params) {
+  if (params.empty())
+    return Error::success();
+  Expected<Manifest> manifest = readManifest(codeObject);
+  if (!manifest)
+    return manifest.takeError();
+  for (const auto &[name, value] : params) {
+    const int64_t *compiled = manifest->param(name);
+    if (!compiled)
+      return makeError("the code object has no parameter '{}'", name);
+    if (*compiled != value)
+      return makeError("the code object was compiled for {} = {}, but -D says {}", name, *compiled,
+                       value);
+  }
+  return Error::success();
+}
+
+static Expected<std::vector<uint8_t>> readCodeObject(StringRef file, const models::Params &params) {
+  ErrorOr<std::unique_ptr<MemoryBuffer>> buffer = MemoryBuffer::getFile(file);
+  if (!buffer)
+    return makeError("{}: {}", file, buffer.getError().message());
+  StringRef text = (*buffer)->getBuffer();
+  std::vector<uint8_t> bytes(text.bytes_begin(), text.bytes_end());
+  if (Error error = checkParams(bytes, params))
+    return addContext(std::move(error), file);
+  return bytes;
+}
+
+static Expected<std::vector<uint8_t>> compileSchedule(StringRef file,
+                                                      const models::Params &params) {
+#ifdef MONO_HAVE_COMPILER
+  CompileOptions options;
+  options.params = params;
+  return compileFile(file, options);
+#else
+  return makeError("{}: this build has no compiler, expected FILE.hsaco", file);
+#endif
+}
+
+Expected<std::vector<uint8_t>> loadSource(StringRef file, const models::Params &params) {
+  if (file.ends_with(".hsaco"))
+    return readCodeObject(file, params);
+  if (file.ends_with(".mlir"))
+    return compileSchedule(file, params);
+  return makeError("{}: expected FILE.mlir or FILE.hsaco", file);
+}
+
+} // namespace mono::tools

@@ -1,0 +1,20 @@
+// Operands from and to safetensors files.
+#pragma once
+
+#include "models/Problem.h"
+#include "runtime/Group.h"
+#include "runtime/Safetensors.h"
+
+namespace mono::tools {
+
+/// Fills every operand with access read or update. Tensor `NAME` serves all ranks, `rankR/NAME` one
+/// of them and goes first. Data are row-major and get packed, unless the metadata key `layout.NAME`
+/// says they already have the operand's layout; any other layout is an error. So are a missing
+/// operand, another shape or dtype, and a tensor that is no input of the kernel.
+llvm::Error loadInputs(Group &group, const SafetensorsFile &file);
+
+/// Writes outputs: as `NAME` where all ranks agree bit by bit, else as `rankR/NAME` each.
+llvm::Error saveOutputs(llvm::StringRef path, const Manifest &manifest,
+                        llvm::ArrayRef<models::RankOutputs> outputs);
+
+} // namespace mono::tools

@@ -1,0 +1,138 @@
+// The device interface: one GPU as the runtime sees it. Two implementations stand behind it, the
+// gfx950 emulator (EmulatorDevice.h) and HIP (hip/); nothing above this file knows which.
+#pragma once
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace mono {
+
+/// An address in a device's memory. Peers can use it as it is when the memory is peer-visible.
+using DevicePtr = uint64_t;
+
+enum class MemoryKind {
+  /// Plain device memory, cached; only this device may touch it.
+  Local,
+  /// Fine-grained (uncached) memory that every rank may read and write: mailboxes, owned by the
+  /// receiver.
+  PeerVisible,
+};
+
+struct DeviceProperties {
+  /// For people, e.g. "emulated MI355X".
+  std::string name;
+  /// Chip as LLVM spells it, e.g. "gfx950".
+  std::string arch;
+  unsigned computeUnits = 0;
+  /// LDS bytes of one compute unit.
+  uint64_t ldsBytes = 0;
+};
+
+/// What the loaded code says about a kernel; register counts are per lane.
+struct KernelInfo {
+  unsigned vgprs = 0;
+  unsigned agprs = 0;
+  unsigned sgprs = 0;
+  uint64_t ldsBytes = 0;
+  uint64_t scratchBytes = 0;
+  uint64_t kernargBytes = 0;
+  unsigned vgprSpills = 0;
+  unsigned sgprSpills = 0;
+};
+
+/// A kernel of a loaded code object; owned by it.
+class Kernel {
+public:
+  virtual ~Kernel() = default;
+  virtual const KernelInfo &info() const = 0;
+};
+
+/// A code object on a device. Must be destroyed before its device.
+class LoadedCodeObject {
+public:
+  virtual ~LoadedCodeObject() = default;
+  /// The kernel of that name, valid as long as this object; error when there is none.
+  virtual llvm::Expected<const Kernel *> kernel(llvm::StringRef name) = 0;
+};
+
+struct LaunchConfig {
+  const Kernel *kernel = nullptr;
+  /// Workgroups, and work-items of a workgroup, along x, y, z.
+  std::array<unsigned, 3> workgroups = {1, 1, 1};
+  std::array<unsigned, 3> threads = {1, 1, 1};
+  /// LDS beyond what the kernel descriptor asks for.
+  uint64_t dynamicLdsBytes = 0;
+  /// Copied by launch().
+  llvm::ArrayRef<uint8_t> kernargs;
+  /// All workgroups must be resident together (a cooperative launch): workgroups wait for each
+  /// other. A grid that does not fit is an error at launch.
+  bool resident = false;
+};
+
+class Device {
+public:
+  virtual ~Device() = default;
+  virtual const DeviceProperties &properties() const = 0;
+
+  /// Memory of at least 256-byte alignment; `name` appears in messages and statistics. The caller
+  /// frees it (DeviceBuffer does).
+  virtual llvm::Expected<DevicePtr> allocate(uint64_t bytes, llvm::StringRef name,
+                                             MemoryKind kind) = 0;
+  virtual llvm::Error free(DevicePtr ptr) = 0;
+
+  /// Copies and fills are complete when the call returns. Ranges outside one allocation are errors.
+  virtual llvm::Error write(DevicePtr to, llvm::ArrayRef<uint8_t> from) = 0;
+  /// On the emulator, reading bytes nobody wrote is an error.
+  virtual llvm::Error read(DevicePtr from, llvm::MutableArrayRef<uint8_t> to) = 0;
+  virtual llvm::Error fill(DevicePtr to, uint8_t value, uint64_t bytes) = 0;
+  /// Forgets the contents: the emulator treats the bytes as never written, other devices fill them
+  /// with 0xFF, which is NaN in every float type and -1 in every integer.
+  virtual llvm::Error poison(DevicePtr to, uint64_t bytes) = 0;
+
+  /// Validates and loads a code object (an ELF for this chip).
+  virtual llvm::Expected<std::unique_ptr<LoadedCodeObject>>
+  load(llvm::ArrayRef<uint8_t> codeObject) = 0;
+
+  /// Starts a kernel. Returns at once; launches of one device run in order, launches of different
+  /// devices run at the same time.
+  virtual llvm::Error launch(const LaunchConfig &config) = 0;
+  /// Waits until all launches of this device have ended and returns what went wrong in them.
+  virtual llvm::Error synchronize() = 0;
+};
+
+/// Device memory with an owner: frees itself. The device must outlive it.
+class DeviceBuffer {
+public:
+  DeviceBuffer() = default;
+  static llvm::Expected<DeviceBuffer> allocate(Device &device, uint64_t bytes, llvm::StringRef name,
+                                               MemoryKind kind);
+  DeviceBuffer(DeviceBuffer &&other) noexcept { swap(other); }
+  DeviceBuffer &operator=(DeviceBuffer &&other) noexcept {
+    DeviceBuffer taken(std::move(other));
+    swap(taken);
+    return *this;
+  }
+  ~DeviceBuffer();
+
+  explicit operator bool() const { return device != nullptr; }
+  DevicePtr ptr() const { return address; }
+  uint64_t bytes() const { return size; }
+
+private:
+  void swap(DeviceBuffer &other) noexcept {
+    std::swap(device, other.device);
+    std::swap(address, other.address);
+    std::swap(size, other.size);
+  }
+  Device *device = nullptr;
+  DevicePtr address = 0;
+  uint64_t size = 0;
+};
+
+} // namespace mono

@@ -1,0 +1,152 @@
+// Device calls mapped to the emulated machine.
+#include "runtime/EmulatorDevice.h"
+#include "runtime/Error.h"
+
+using namespace llvm;
+
+namespace mono {
+
+namespace {
+
+class EmulatedKernel : public Kernel {
+public:
+  EmulatedKernel(emu::Module *module, const emu::KernelInfo &found)
+      : module(module), name(found.name) {
+    facts.vgprs = found.archVgprs ? found.archVgprs : found.vgprs;
+    facts.agprs = found.agprs;
+    facts.sgprs = found.sgprs;
+    facts.ldsBytes = found.ldsBytes;
+    facts.scratchBytes = found.scratchBytes;
+    facts.kernargBytes = found.kernargBytes;
+    facts.vgprSpills = found.vgprSpills;
+    facts.sgprSpills = found.sgprSpills;
+  }
+  const KernelInfo &info() const override { return facts; }
+
+  emu::Module *const module;
+  const std::string name;
+
+private:
+  KernelInfo facts;
+};
+
+class EmulatedCodeObject : public LoadedCodeObject {
+public:
+  EmulatedCodeObject(emu::Machine &machine, emu::Module *module)
+      : machine(machine), module(module) {}
+  ~EmulatedCodeObject() override { consumeError(machine.unload(module)); }
+
+  Expected<const Kernel *> kernel(StringRef name) override {
+    for (const auto &known : kernels)
+      if (known->name == name)
+        return known.get();
+    Expected<emu::KernelInfo> found = machine.kernel(module, name);
+    if (!found)
+      return found.takeError();
+    found->name = name.str();
+    kernels.push_back(std::make_unique<EmulatedKernel>(module, *found));
+    return kernels.back().get();
+  }
+
+private:
+  emu::Machine &machine;
+  emu::Module *module;
+  std::vector<std::unique_ptr<EmulatedKernel>> kernels;
+};
+
+} // namespace
+
+class EmulatorNode::EmulatorDevice : public Device {
+public:
+  EmulatorDevice(EmulatorNode &node, unsigned rank) : node(node), rank(rank) {
+    // One MI355X: 256 compute units of 160 KB LDS (CDNA4 ISA 11.1).
+    facts = {"emulated MI355X", "gfx950", 256, 163840};
+  }
+
+  const DeviceProperties &properties() const override { return facts; }
+
+  Expected<DevicePtr> allocate(uint64_t bytes, StringRef name, MemoryKind kind) override {
+    return machine().allocate(rank, bytes, name,
+                              kind == MemoryKind::PeerVisible ? emu::MemoryKind::PeerVisible
+                                                              : emu::MemoryKind::Device);
+  }
+  Error free(DevicePtr ptr) override { return machine().free(rank, ptr); }
+  Error write(DevicePtr to, ArrayRef<uint8_t> from) override {
+    return machine().write(rank, to, from);
+  }
+  Error read(DevicePtr from, MutableArrayRef<uint8_t> to) override {
+    return machine().read(rank, from, to);
+  }
+  Error fill(DevicePtr to, uint8_t value, uint64_t bytes) override {
+    return machine().fill(rank, to, value, bytes);
+  }
+  Error poison(DevicePtr to, uint64_t bytes) override { return machine().poison(rank, to, bytes); }
+
+  Expected<std::unique_ptr<LoadedCodeObject>> load(ArrayRef<uint8_t> codeObject) override {
+    Expected<emu::Module *> module = machine().load(rank, codeObject);
+    if (!module)
+      return module.takeError();
+    return std::make_unique<EmulatedCodeObject>(machine(), *module);
+  }
+
+  Error launch(const LaunchConfig &config) override {
+    if (!config.kernel)
+      return makeError("expected a kernel to launch, but got none");
+    if (config.dynamicLdsBytes > facts.ldsBytes)
+      return makeError("expected at most {} bytes of dynamic LDS, but got {}", facts.ldsBytes,
+                       config.dynamicLdsBytes);
+    const auto &kernel = static_cast<const EmulatedKernel &>(*config.kernel);
+    emu::Launch launch;
+    launch.rank = rank;
+    launch.module = kernel.module;
+    launch.kernel = kernel.name;
+    for (int axis = 0; axis < 3; ++axis) {
+      launch.grid[axis] = config.workgroups[axis];
+      launch.block[axis] = config.threads[axis];
+    }
+    launch.dynamicLdsBytes = static_cast<uint32_t>(config.dynamicLdsBytes);
+    launch.kernarg = config.kernargs.vec();
+    launch.resident = config.resident;
+    node.pending.push_back(std::move(launch));
+    return Error::success();
+  }
+
+  Error synchronize() override {
+    std::vector<emu::Launch> launches = std::exchange(node.pending, {});
+    return launches.empty() ? Error::success() : machine().run(launches);
+  }
+
+private:
+  emu::Machine &machine() { return node.emulator; }
+
+  EmulatorNode &node;
+  unsigned rank;
+  DeviceProperties facts;
+};
+
+EmulatorNode::EmulatorNode(unsigned ranks, const emu::Options &options) : emulator(ranks, options) {
+  for (unsigned rank = 0; rank < ranks; ++rank)
+    members.push_back(std::make_unique<EmulatorDevice>(*this, rank));
+}
+
+EmulatorNode::~EmulatorNode() = default;
+
+Expected<std::unique_ptr<EmulatorNode>> EmulatorNode::create(unsigned ranks,
+                                                             const emu::Options &options) {
+  if (ranks < 1 || ranks > 8)
+    return makeError("expected 1 to 8 ranks, but got {}", ranks);
+  if (Error error = emu::Machine::checkHost())
+    return error;
+  return std::unique_ptr<EmulatorNode>(new EmulatorNode(ranks, options));
+}
+
+std::vector<Device *> EmulatorNode::devices() const {
+  std::vector<Device *> pointers;
+  for (const auto &member : members)
+    pointers.push_back(member.get());
+  return pointers;
+}
+
+emu::Machine &EmulatorNode::machine() { return emulator; }
+
+} // namespace mono

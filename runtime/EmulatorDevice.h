@@ -1,0 +1,35 @@
+// The device interface over the gfx950 emulator: N devices of one emulated machine, so that ranks
+// can reach each other's mailboxes and wait for each other.
+#pragma once
+
+#include "runtime/Device.h"
+#include "runtime/emulator/Emulator.h"
+
+#include <vector>
+
+namespace mono {
+
+/// One emulated node. Owns its devices; everything allocated on them must be gone before it.
+class EmulatorNode {
+public:
+  /// Error when the host CPU cannot run the emulator or `ranks` is not in [1, 8].
+  static llvm::Expected<std::unique_ptr<EmulatorNode>> create(unsigned ranks,
+                                                              const emu::Options &options = {});
+  ~EmulatorNode();
+
+  /// One a rank; valid as long as the node.
+  std::vector<Device *> devices() const;
+  /// For statistics, which are the emulator's own.
+  emu::Machine &machine();
+
+private:
+  explicit EmulatorNode(unsigned ranks, const emu::Options &options);
+  class EmulatorDevice;
+  emu::Machine emulator;
+  std::vector<std::unique_ptr<EmulatorDevice>> members;
+  /// Started but not yet run: the machine runs the launches of all ranks together, which happens
+  /// when somebody waits for one of them.
+  std::vector<emu::Launch> pending;
+};
+
+} // namespace mono

@@ -1,0 +1,142 @@
+// Operand layouts: names, checks, packing.
+#include "runtime/Layout.h"
+
+#include "llvm/Support/CheckedArithmetic.h"
+
+#include <cstring>
+
+using namespace llvm;
+
+namespace mono {
+
+StringRef elementName(ElementType element) {
+  switch (element) {
+  case ElementType::BF16:
+    return "bf16";
+  case ElementType::F32:
+    return "f32";
+  case ElementType::I32:
+    return "i32";
+  }
+  return "";
+}
+
+Expected<ElementType> parseElementType(StringRef name) {
+  for (ElementType element : {ElementType::BF16, ElementType::F32, ElementType::I32})
+    if (name == elementName(element))
+      return element;
+  return makeError("expected element type bf16, f32 or i32, but got '{}'", name);
+}
+
+unsigned elementBytes(ElementType element) { return element == ElementType::BF16 ? 2 : 4; }
+
+StringRef layoutName(Layout layout) {
+  switch (layout) {
+  case Layout::RowMajor:
+    return "row_major";
+  case Layout::MfmaRows16:
+    return "mfma_rows<16>";
+  }
+  return "";
+}
+
+Expected<Layout> parseLayout(StringRef name) {
+  for (Layout layout : {Layout::RowMajor, Layout::MfmaRows16})
+    if (name == layoutName(layout))
+      return layout;
+  return makeError("expected layout row_major or mfma_rows<16>, but got '{}'", name);
+}
+
+std::string formatShape(ArrayRef<int64_t> shape) {
+  std::string text = "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", shape[i]);
+  return text + "]";
+}
+
+Expected<uint64_t> elementCount(ArrayRef<int64_t> shape) {
+  constexpr int64_t limit = int64_t(1) << 40;
+  int64_t count = 1;
+  for (int64_t dimension : shape) {
+    if (dimension <= 0)
+      return makeError("expected positive dimensions, but got shape {}", formatShape(shape));
+    std::optional<int64_t> product = checkedMul(count, dimension);
+    if (!product || *product > limit)
+      return makeError("expected at most 2^40 elements, but got shape {}", formatShape(shape));
+    count = *product;
+  }
+  return static_cast<uint64_t>(count);
+}
+
+std::string TensorType::describe() const {
+  return fmt::format("{} {}, {}", elementName(element), formatShape(shape), layoutName(layout));
+}
+
+uint64_t TensorType::bytes() const {
+  uint64_t count = 1;
+  for (int64_t dimension : shape)
+    count *= static_cast<uint64_t>(dimension);
+  return count * elementBytes(element);
+}
+
+Error TensorType::check() const {
+  if (Expected<uint64_t> count = elementCount(shape); !count)
+    return count.takeError();
+  if (layout == Layout::RowMajor)
+    return Error::success();
+  if (shape.size() != 2 || shape[0] % 16 != 0 || shape[1] % 32 != 0)
+    return makeError("layout mfma_rows<16>: expected shape [N, K] with N a multiple of 16 and K a "
+                     "multiple of 32, but got {}",
+                     formatShape(shape));
+  if (element != ElementType::BF16)
+    return makeError("layout mfma_rows<16>: expected element type bf16, but got {}",
+                     elementName(element));
+  return Error::success();
+}
+
+static Error checkBytes(const TensorType &type, size_t from, size_t to) {
+  if (Error error = type.check())
+    return error;
+  for (size_t bytes : {from, to})
+    if (bytes != type.bytes())
+      return makeError("expected {} bytes ({}), but got {}", type.bytes(), type.describe(), bytes);
+  return Error::success();
+}
+
+/// Calls move(row-major offset, packed offset) for every 16-byte group of a [N, K] bf16 matrix: the
+/// eight k that one lane holds of one row.
+template <typename Move> static void forEachLaneGroup(int64_t rows, int64_t columns, Move move) {
+  constexpr int64_t groupElements = 8, groupBytes = 16, tileRows = 16;
+  for (int64_t n = 0; n < rows; ++n)
+    for (int64_t k = 0; k < columns; k += groupElements) {
+      int64_t tileAndGroup = n / tileRows * (columns / groupElements) + k / groupElements;
+      int64_t packedGroup = tileAndGroup * tileRows + n % tileRows;
+      move((n * columns + k) * 2, packedGroup * groupBytes);
+    }
+}
+
+Error pack(const TensorType &type, ArrayRef<uint8_t> rowMajor, MutableArrayRef<uint8_t> packed) {
+  if (Error error = checkBytes(type, rowMajor.size(), packed.size()))
+    return error;
+  if (type.layout == Layout::RowMajor)
+    std::memcpy(packed.data(), rowMajor.data(), packed.size());
+  else
+    forEachLaneGroup(type.shape[0], type.shape[1], [&](int64_t from, int64_t to) {
+      std::memcpy(packed.data() + to, rowMajor.data() + from, 16);
+    });
+  return Error::success();
+}
+
+Error unpack(const TensorType &type, ArrayRef<uint8_t> packed, MutableArrayRef<uint8_t> rowMajor) {
+  if (Error error = checkBytes(type, packed.size(), rowMajor.size()))
+    return error;
+  if (type.layout == Layout::RowMajor)
+    std::memcpy(rowMajor.data(), packed.data(), packed.size());
+  else
+    forEachLaneGroup(type.shape[0], type.shape[1], [&](int64_t to, int64_t from) {
+      std::memcpy(rowMajor.data() + to, packed.data() + from, 16);
+    });
+  return Error::success();
+}
+
+} // namespace mono

@@ -1,0 +1,68 @@
+// Element types, shapes and memory layouts of kernel operands, and the packing between row-major
+// tensors and the layouts kernels read.
+#pragma once
+
+#include "runtime/Error.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <cstdint>
+#include <string>
+
+namespace mono {
+
+enum class ElementType { BF16, F32, I32 };
+
+/// Name as manifests spell it: "bf16", "f32", "i32".
+llvm::StringRef elementName(ElementType element);
+/// Error for a name no element type has.
+llvm::Expected<ElementType> parseElementType(llvm::StringRef name);
+/// Bytes of one element.
+unsigned elementBytes(ElementType element);
+
+/// How the elements of a tensor lie in memory.
+enum class Layout {
+  /// Last dimension contiguous.
+  RowMajor,
+  /// "mfma_rows<16>": a [N, K] bf16 matrix as [N/16][K/32][4][16][8], so that each 1 KiB tile is
+  /// one
+  /// A operand of v_mfma_f32_16x16x32_bf16, 16 bytes a lane (CDNA4 ISA 7.1.4).
+  MfmaRows16,
+};
+
+/// Name as manifests spell it: "row_major", "mfma_rows<16>".
+llvm::StringRef layoutName(Layout layout);
+/// Error for a name no layout has.
+llvm::Expected<Layout> parseLayout(llvm::StringRef name);
+
+using Shape = llvm::SmallVector<int64_t, 4>;
+
+/// "[6144, 2048]".
+std::string formatShape(llvm::ArrayRef<int64_t> shape);
+/// Product of the dimensions; error when one is not positive or the product exceeds 2^40.
+llvm::Expected<uint64_t> elementCount(llvm::ArrayRef<int64_t> shape);
+
+/// Shape, element type and layout: everything that decides where an element lies.
+struct TensorType {
+  Shape shape;
+  ElementType element = ElementType::BF16;
+  Layout layout = Layout::RowMajor;
+
+  /// "bf16 [6144, 2048], mfma_rows<16>".
+  std::string describe() const;
+  /// Bytes in memory (no layout pads). The type must be valid (see check()).
+  uint64_t bytes() const;
+  /// Error for dimensions that are not positive or too large, and for a shape or element type the
+  /// layout does not take.
+  llvm::Error check() const;
+};
+
+/// Rearranges `rowMajor` into the layout of `type`. Both buffers must have type.bytes() bytes.
+llvm::Error pack(const TensorType &type, llvm::ArrayRef<uint8_t> rowMajor,
+                 llvm::MutableArrayRef<uint8_t> packed);
+/// Inverse of pack().
+llvm::Error unpack(const TensorType &type, llvm::ArrayRef<uint8_t> packed,
+                   llvm::MutableArrayRef<uint8_t> rowMajor);
+
+} // namespace mono

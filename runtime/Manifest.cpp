@@ -1,0 +1,260 @@
+// Parsing and checking of manifest text. What concerns the ELF around it is in CodeObject.cpp.
+#include "runtime/Manifest.h"
+#include "runtime/Json.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace llvm;
+
+namespace mono {
+
+// Bounds of what any schedule can ask for: 288 GB of HBM, 8 GPUs a node, 16 waves a workgroup and
+// 160 KB of LDS (CDNA4 ISA 4.3 and 11.1).
+static constexpr int64_t maxBytes = int64_t(1) << 40;
+static constexpr int64_t maxCtas = 1 << 20;
+static constexpr int64_t maxThreads = 1024;
+static constexpr int64_t maxRanks = 8;
+static constexpr int64_t maxLdsBytes = 163840;
+static constexpr size_t maxDimensions = 8;
+
+/// Reads a string that must be one of `names` and sets `out` to the value at the same place.
+template <typename T>
+static void readEnum(JsonFields &fields, StringRef key, T &out,
+                     std::initializer_list<std::pair<const char *, T>> names) {
+  std::string text, legal;
+  fields.string(key, text);
+  if (fields.failed())
+    return;
+  for (auto [name, value] : names) {
+    if (text == name) {
+      out = value;
+      return;
+    }
+    legal += fmt::format("{}{}", legal.empty() ? "" : ", ", name);
+  }
+  fields.fail(fmt::format("{}: expected one of {}, but got '{}'", key, legal, text));
+}
+
+static void readTensorType(JsonFields &fields, TensorType &type) {
+  fields.integers("shape", type.shape, 1, maxBytes, maxDimensions);
+  readEnum<ElementType>(
+      fields, "element", type.element,
+      {{"bf16", ElementType::BF16}, {"f32", ElementType::F32}, {"i32", ElementType::I32}});
+}
+
+static void checkType(JsonFields &fields, const TensorType &type) {
+  if (fields.failed())
+    return;
+  if (Error error = type.check())
+    fields.fail(toString(std::move(error)));
+}
+
+static Operand readOperand(JsonFields &fields) {
+  Operand operand;
+  uint64_t bytes = 0;
+  std::string layout;
+  fields.string("name", operand.name);
+  readEnum<OperandAccess>(fields, "access", operand.access,
+                          {{"read", OperandAccess::Read},
+                           {"write", OperandAccess::Write},
+                           {"update", OperandAccess::Update}});
+  readEnum<Role>(fields, "role", operand.role,
+                 {{"weight", Role::Weight}, {"activation", Role::Activation}});
+  readTensorType(fields, operand.type);
+  fields.string("layout", layout);
+  fields.integer("bytes", bytes, 1, maxBytes);
+  if (fields.failed())
+    return operand;
+  if (Expected<Layout> parsed = parseLayout(layout))
+    operand.type.layout = *parsed;
+  else
+    fields.fail(toString(parsed.takeError()));
+  checkType(fields, operand.type);
+  if (!fields.failed() && bytes != operand.type.bytes())
+    fields.fail(fmt::format("operand '{}': expected {} bytes ({}), but got {}", operand.name,
+                            operand.type.bytes(), operand.type.describe(), bytes));
+  return operand;
+}
+
+/// Bytes of all slots: a tagged mailbox has an 8-byte word for every 4 bytes of payload; a counted
+/// one has plain data and, beside it, counters whose number is the compiler's business.
+static void checkMailboxBytes(JsonFields &fields, const Mailbox &mailbox) {
+  if (fields.failed())
+    return;
+  uint64_t payload = mailbox.type.bytes();
+  if (mailbox.kind == MailboxKind::Counted) {
+    if (mailbox.bytes < mailbox.slots * payload)
+      fields.fail(fmt::format(
+          "mailbox '{}': expected at least {} bytes ({} slots of {}), but got {}", mailbox.name,
+          mailbox.slots * payload, mailbox.slots, mailbox.type.describe(), mailbox.bytes));
+    return;
+  }
+  uint64_t expected = mailbox.slots * ((payload + 3) / 4 * 8);
+  if (mailbox.bytes != expected)
+    fields.fail(fmt::format("mailbox '{}': expected {} bytes ({} slots of tagged {}), but got {}",
+                            mailbox.name, expected, mailbox.slots, mailbox.type.describe(),
+                            mailbox.bytes));
+}
+
+static Mailbox readMailbox(JsonFields &fields) {
+  Mailbox mailbox;
+  fields.string("name", mailbox.name);
+  readEnum<MailboxKind>(fields, "kind", mailbox.kind,
+                        {{"tagged", MailboxKind::Tagged}, {"counted", MailboxKind::Counted}});
+  readEnum<MailboxScope>(fields, "scope", mailbox.scope,
+                         {{"device", MailboxScope::Device}, {"peers", MailboxScope::Peers}});
+  fields.integer("slots", mailbox.slots, 1, 1024);
+  readTensorType(fields, mailbox.type);
+  fields.integer("offset", mailbox.offset, 0, maxBytes);
+  fields.integer("bytes", mailbox.bytes, 1, maxBytes);
+  if (!fields.failed() && mailbox.offset % 8 != 0)
+    fields.fail(fmt::format("mailbox '{}': expected an offset that is a multiple of 8 bytes, but "
+                            "got {}",
+                            mailbox.name, mailbox.offset));
+  checkType(fields, mailbox.type);
+  checkMailboxBytes(fields, mailbox);
+  return mailbox;
+}
+
+/// Every mailbox of `scope` lies inside its memory and overlaps no other.
+static void checkMailboxMemory(JsonFields &fields, const Manifest &manifest, MailboxScope scope,
+                               uint64_t memoryBytes, StringRef memoryName) {
+  std::vector<const Mailbox *> boxes;
+  for (const Mailbox &mailbox : manifest.mailboxes)
+    if (mailbox.scope == scope)
+      boxes.push_back(&mailbox);
+  llvm::sort(boxes, [](const Mailbox *a, const Mailbox *b) { return a->offset < b->offset; });
+  for (size_t i = 0; i < boxes.size(); ++i) {
+    uint64_t end = boxes[i]->offset + boxes[i]->bytes;
+    if (end > memoryBytes)
+      fields.fail(
+          fmt::format("mailbox '{}' ends at byte {}, but the {} mailbox memory has {} bytes",
+                      boxes[i]->name, end, memoryName, memoryBytes));
+    if (i + 1 < boxes.size() && end > boxes[i + 1]->offset)
+      fields.fail(fmt::format("mailboxes '{}' (bytes {} to {}) and '{}' (from byte {}) overlap",
+                              boxes[i]->name, boxes[i]->offset, end, boxes[i + 1]->name,
+                              boxes[i + 1]->offset));
+  }
+}
+
+template <typename Range>
+static void checkUnique(JsonFields &fields, const Range &items, StringRef what) {
+  StringSet<> seen;
+  for (const auto &item : items)
+    if (!seen.insert(item.name).second)
+      fields.fail(fmt::format("{} '{}' appears twice", what, item.name));
+}
+
+static void readParams(JsonFields &fields, Manifest &manifest) {
+  const json::Object *params = fields.rawObject("params");
+  if (!params)
+    return;
+  for (const auto &[key, value] : *params) {
+    std::optional<int64_t> number = value.getAsInteger();
+    if (!number)
+      return fields.fail(fmt::format("parameter '{}' is not an integer", key.str()));
+    manifest.params.emplace_back(key.str(), *number);
+  }
+  llvm::sort(manifest.params);
+}
+
+static void readVersion(JsonFields &fields) {
+  int64_t version = 0;
+  fields.integer("monoc_manifest", version, INT64_MIN, INT64_MAX);
+  if (!fields.failed() && version != 1)
+    fields.fail(fmt::format("expected manifest version 1, but got {}", version));
+}
+
+static void readHead(JsonFields &fields, Manifest &manifest) {
+  fields.string("tool", manifest.tool);
+  fields.nested("source", [&](JsonFields &source) {
+    source.string("file", manifest.sourceFile);
+    source.string("hash", manifest.sourceHash);
+  });
+  fields.string("schedule", manifest.schedule);
+  fields.string("kernel", manifest.kernel);
+  fields.string("target", manifest.target);
+  readParams(fields, manifest);
+  fields.nested("grid", [&](JsonFields &grid) {
+    grid.integer("ctas", manifest.ctas, 1, maxCtas);
+    grid.integer("threads", manifest.threads, 64, maxThreads);
+  });
+  fields.integer("ranks", manifest.ranks, 1, maxRanks);
+  fields.integer("lds_bytes", manifest.ldsBytes, 0, maxLdsBytes);
+  if (!fields.failed() && manifest.threads % 64 != 0)
+    fields.fail(fmt::format("grid.threads: expected a multiple of the 64 lanes of a wavefront, but "
+                            "got {}",
+                            manifest.threads));
+}
+
+static void readMemory(JsonFields &fields, Manifest &manifest) {
+  fields.nested("mailbox_memory", [&](JsonFields &memory) {
+    memory.integer("device", manifest.deviceMailboxBytes, 0, maxBytes);
+    memory.integer("peers", manifest.peerMailboxBytes, 0, maxBytes);
+  });
+  fields.integer("epoch_bytes", manifest.epochBytes, 0, maxBytes);
+  if (!fields.failed() && manifest.epochBytes != uint64_t(4) * manifest.ctas)
+    fields.fail(fmt::format("epoch_bytes: expected {} (one i32 for each of {} workgroups), but got "
+                            "{}",
+                            4 * manifest.ctas, manifest.ctas, manifest.epochBytes));
+}
+
+static void readLists(JsonFields &fields, Manifest &manifest) {
+  fields.objects("operands",
+                 [&](JsonFields &item) { manifest.operands.push_back(readOperand(item)); });
+  fields.objects("mailboxes",
+                 [&](JsonFields &item) { manifest.mailboxes.push_back(readMailbox(item)); });
+  fields.objects("stages", [&](JsonFields &item) {
+    Stage stage;
+    item.string("name", stage.name);
+    item.integer("tasks", stage.tasks, 1, INT32_MAX);
+    item.integer("base", stage.base, 0, int64_t(manifest.ctas) - 1);
+    manifest.stages.push_back(std::move(stage));
+  });
+}
+
+static void checkRelations(JsonFields &fields, const Manifest &manifest) {
+  checkUnique(fields, manifest.operands, "operand");
+  checkUnique(fields, manifest.mailboxes, "mailbox");
+  checkMailboxMemory(fields, manifest, MailboxScope::Device, manifest.deviceMailboxBytes, "device");
+  checkMailboxMemory(fields, manifest, MailboxScope::Peers, manifest.peerMailboxBytes, "peer");
+}
+
+Expected<Manifest> parseManifest(StringRef text) {
+  Expected<json::Object> object = parseJsonObject(text, "manifest");
+  if (!object)
+    return object.takeError();
+  Manifest manifest;
+  JsonFields fields(*object, "");
+  readVersion(fields);
+  readHead(fields, manifest);
+  readMemory(fields, manifest);
+  readLists(fields, manifest);
+  if (!fields.failed())
+    checkRelations(fields, manifest);
+  if (Error error = fields.takeError())
+    return addContext(std::move(error), "manifest");
+  return manifest;
+}
+
+const Operand *Manifest::operand(StringRef name) const {
+  auto found = llvm::find_if(operands, [&](const Operand &item) { return item.name == name; });
+  return found == operands.end() ? nullptr : &*found;
+}
+
+Expected<const Operand *> Manifest::findOperand(StringRef name) const {
+  if (const Operand *found = operand(name))
+    return found;
+  std::string known;
+  for (const Operand &item : operands)
+    known += (known.empty() ? "" : ", ") + item.name;
+  return makeError("kernel '{}' has no operand '{}'; it has {}", kernel, name, known);
+}
+
+const int64_t *Manifest::param(StringRef name) const {
+  auto found = llvm::find_if(params, [&](const auto &item) { return item.first == name; });
+  return found == params.end() ? nullptr : &found->second;
+}
+
+} // namespace mono

@@ -1,0 +1,90 @@
+// The manifest of a code object: what a kernel takes and needs, read from the ELF section
+// `.mono.manifest` (docs/manifest.md) and checked before anything is allocated or launched.
+#pragma once
+
+#include "runtime/Layout.h"
+
+#include "llvm/ADT/ArrayRef.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mono {
+
+enum class OperandAccess { Read, Write, Update };
+enum class Role { Weight, Activation };
+
+/// One kernel argument of the caller.
+struct Operand {
+  std::string name;
+  OperandAccess access = OperandAccess::Read;
+  Role role = Role::Activation;
+  TensorType type;
+};
+
+enum class MailboxKind { Tagged, Counted };
+enum class MailboxScope { Device, Peers };
+
+/// One mailbox inside the device or peer mailbox memory. Offset and bytes are in bytes, all slots
+/// included.
+struct Mailbox {
+  std::string name;
+  MailboxKind kind = MailboxKind::Tagged;
+  MailboxScope scope = MailboxScope::Device;
+  unsigned slots = 1;
+  TensorType type;
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+};
+
+struct Stage {
+  std::string name;
+  unsigned tasks = 0;
+  unsigned base = 0;
+};
+
+struct Manifest {
+  std::string tool;
+  std::string sourceFile;
+  std::string sourceHash;
+  std::string schedule;
+  std::string kernel;
+  std::string target;
+  std::vector<std::pair<std::string, int64_t>> params;
+  unsigned ctas = 0;
+  unsigned threads = 0;
+  unsigned ranks = 0;
+  /// All LDS of a workgroup, and the part of it that is not in the kernel descriptor and must be
+  /// asked for at launch. The latter is known only from a code object.
+  uint64_t ldsBytes = 0;
+  uint64_t dynamicLdsBytes = 0;
+  std::vector<Operand> operands;
+  std::vector<Mailbox> mailboxes;
+  uint64_t deviceMailboxBytes = 0;
+  uint64_t peerMailboxBytes = 0;
+  uint64_t epochBytes = 0;
+  std::vector<Stage> stages;
+
+  /// Null when there is no operand of that name.
+  const Operand *operand(llvm::StringRef name) const;
+  /// Error naming the operands there are when there is none of that name.
+  llvm::Expected<const Operand *> findOperand(llvm::StringRef name) const;
+  /// Null when there is no parameter of that name.
+  const int64_t *param(llvm::StringRef name) const;
+  /// Bytes of the kernel arguments: 8 for each operand, the device mailboxes, the peer table and
+  /// the epoch words, then 4 for the rank.
+  uint64_t kernargBytes() const { return 8 * (operands.size() + 3) + 4; }
+};
+
+/// Parses and checks manifest text: version, every field's kind and range, bytes against shapes,
+/// mailboxes inside their memory and disjoint, unique names.
+llvm::Expected<Manifest> parseManifest(llvm::StringRef text);
+
+/// Finds, parses and checks the manifest of a code object, then checks it against the ELF: the chip
+/// of e_flags, and kernarg and LDS bytes of the kernel descriptor `KERNEL.kd`
+/// (llvm AMDGPUUsage, "Kernel Descriptor"). Any byte string gives a manifest or an error.
+llvm::Expected<Manifest> readManifest(llvm::ArrayRef<uint8_t> codeObject);
+
+} // namespace mono

@@ -1,0 +1,45 @@
+// Names of the emulator's checks; each can be switched by name.
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <cstdint>
+
+namespace mono::emu {
+
+enum class Check : uint8_t {
+  Waitcnt, ///< "waitcnt": a register or LDS range is used before its load was waited for
+  Bounds,  ///< "bounds": a memory access outside every allocation or outside LDS; off: reads give 0
+           ///< and writes are dropped
+  MemUninit,      ///< "mem-uninit": a read of device memory nobody wrote
+  LdsUninit,      ///< "lds-uninit": a read of LDS bytes this workgroup never wrote
+  RegisterUninit, ///< "register-uninit": a read of a register nobody wrote. Off by default:
+                  ///< compilers read undefined registers where the value does not matter
+  Alignment, ///< "alignment": a scalar memory address that is not a multiple of 4
+  Deadlock,  ///< "deadlock": no wave can make progress. Off: only the budget ends such a run
+};
+inline constexpr unsigned checkCount = 7;
+
+/// A set of checks.
+class Checks {
+public:
+  /// All checks but register-uninit.
+  static Checks defaults();
+  static Checks none() { return Checks(); }
+
+  bool has(Check check) const { return bits >> unsigned(check) & 1; }
+  Checks &set(Check check, bool on = true);
+
+  /// Applies a comma-separated list such as "all,-waitcnt" or "none,bounds"; an unknown name is an
+  /// error that lists the known ones.
+  llvm::Error apply(llvm::StringRef list);
+
+private:
+  uint32_t bits = 0;
+};
+
+/// The name of a check as users write it.
+llvm::StringRef checkName(Check check);
+
+} // namespace mono::emu

@@ -1,0 +1,137 @@
+// Public face of the gfx950 emulator: a machine of N devices that loads and runs code objects.
+#pragma once
+
+#include "runtime/emulator/Checks.h"
+#include "runtime/emulator/Stats.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace mono::emu {
+
+/// A device virtual address. Addresses of different ranks never overlap, so an address alone says
+/// whose memory it is.
+using DevicePtr = uint64_t;
+
+enum class MemoryKind : uint8_t {
+  Device,      ///< visible to its own rank only
+  PeerVisible, ///< fine-grained, uncached: every rank may load, store and do atomics
+};
+
+struct Options {
+  unsigned threads = 0; ///< host threads that run workgroups; 0: one a hardware thread
+  /// Wave instructions of one run() over all ranks before it fails as a runaway.
+  uint64_t instructionBudget = 20'000'000'000;
+  /// Rounds in which every live wave only polled or waited, with no memory change anywhere, before
+  /// the run fails as a deadlock.
+  unsigned deadlockRounds = 64;
+  /// Instructions a wave runs before the next one gets its turn.
+  unsigned quantum = 20'000;
+  Checks checks = Checks::defaults();
+};
+
+/// What a kernel needs, from its descriptor and the code object's metadata.
+struct KernelInfo {
+  std::string name;
+  unsigned vgprs = 0;       ///< unified total as allocated (VGPR + AGPR), a multiple of 8
+  unsigned accumOffset = 0; ///< first AGPR in the unified file
+  unsigned archVgprs = 0;   ///< .vgpr_count of the metadata, 0 if absent
+  unsigned agprs = 0;       ///< .agpr_count
+  unsigned sgprs = 0;       ///< .sgpr_count
+  unsigned vgprSpills = 0;  ///< .vgpr_spill_count
+  unsigned sgprSpills = 0;
+  uint64_t ldsBytes = 0;         ///< static LDS
+  uint64_t scratchBytes = 0;     ///< per work-item
+  uint64_t kernargBytes = 0;     ///< kernarg segment size
+  unsigned maxWorkgroupSize = 0; ///< .max_flat_workgroup_size, 0 if absent
+};
+
+/// One kernel argument as the metadata describes it (amdhsa.kernels[].args).
+struct KernelArg {
+  uint64_t offset = 0;
+  uint64_t size = 0;
+  std::string valueKind; ///< "by_value", "global_buffer", "hidden_block_count_x", ...
+};
+
+class Module; ///< opaque; see Machine::load
+
+struct Launch {
+  unsigned rank = 0;
+  Module *module = nullptr;
+  std::string kernel;
+  std::array<uint32_t, 3> grid = {1, 1, 1};  ///< in workgroups
+  std::array<uint32_t, 3> block = {1, 1, 1}; ///< in work-items, product at most 1024
+  uint32_t dynamicLdsBytes = 0;
+  std::vector<uint8_t> kernarg; ///< exactly the kernarg segment; see Machine::run
+  /// The whole grid must be on the chip at once (a spinning schedule); otherwise workgroups queue.
+  bool resident = false;
+};
+
+/// N ranks, each one gfx950 device (256 CUs). Calls may come from several host threads; they are
+/// serialised. Every error names what was asked and what was allowed.
+class Machine {
+public:
+  /// `ranks` is brought into 1..64.
+  explicit Machine(unsigned ranks, const Options &options = {});
+  ~Machine();
+  Machine(const Machine &) = delete;
+  Machine &operator=(const Machine &) = delete;
+
+  /// An error if the host CPU lacks AVX2, FMA or F16C, which the execution code is compiled for.
+  static llvm::Error checkHost();
+
+  unsigned ranks() const;
+  const Options &options() const;
+
+  /// New device memory, 256-byte aligned, with unmapped room on both sides. Nothing has been
+  /// written to it: reading it is an error until someone writes. `name` is what reports call it. At
+  /// least 1 byte.
+  llvm::Expected<DevicePtr> allocate(unsigned rank, uint64_t bytes, llvm::StringRef name,
+                                     MemoryKind kind = MemoryKind::Device);
+  /// Frees memory; `ptr` must be what allocate() returned.
+  llvm::Error free(unsigned rank, DevicePtr ptr);
+
+  /// Copies between host and device. The range must lie inside one allocation of `rank`; read() of
+  /// bytes nobody wrote is an error under the check mem-uninit.
+  llvm::Error write(unsigned rank, DevicePtr ptr, llvm::ArrayRef<uint8_t> bytes);
+  llvm::Error read(unsigned rank, DevicePtr ptr, llvm::MutableArrayRef<uint8_t> bytes);
+  llvm::Error fill(unsigned rank, DevicePtr ptr, uint8_t value, uint64_t bytes);
+  /// Marks bytes as never written (their content becomes 0xA5).
+  llvm::Error poison(unsigned rank, DevicePtr ptr, uint64_t bytes);
+  /// Number of bytes of the range that nobody wrote.
+  llvm::Expected<uint64_t> unwrittenBytes(unsigned rank, DevicePtr ptr, uint64_t bytes);
+
+  /// Validates a code object and places it in the memory of `rank`. The module lives as long as the
+  /// machine, or until unload().
+  llvm::Expected<Module *> load(unsigned rank, llvm::ArrayRef<uint8_t> codeObject);
+  llvm::Error unload(Module *module);
+
+  llvm::Expected<KernelInfo> kernel(Module *module, llvm::StringRef name);
+  llvm::Expected<std::vector<KernelArg>> kernelArgs(Module *module, llvm::StringRef name);
+  std::vector<std::string> kernelNames(Module *module);
+  /// Device address and size of a global variable of the module.
+  llvm::Expected<std::pair<DevicePtr, uint64_t>> global(Module *module, llvm::StringRef name);
+
+  /// Runs all launches concurrently until all of them have ended. Launches of one rank run one
+  /// after another in the given order, launches of different ranks side by side. `kernarg` shorter
+  /// than the segment is accepted if the metadata say the rest is hidden arguments, which are then
+  /// filled in; any other size is an error. Errors: bad launch parameters, and everything the
+  /// checks find, as text with rank, workgroup, wave, pc and disassembly.
+  llvm::Error run(llvm::ArrayRef<Launch> launches);
+
+  const Stats &stats(unsigned rank) const;
+  void resetStats();
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace mono::emu

@@ -1,0 +1,314 @@
+// The machine: memory, modules, launches and statistics behind one lock.
+#include "runtime/emulator/Emulator.h"
+
+#include "runtime/emulator/LaunchSetup.h"
+#include "runtime/emulator/Text.h"
+
+#include "llvm/Support/xxhash.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+namespace mono::emu {
+
+struct Machine::Impl {
+  Impl(unsigned ranks, const Options &options)
+      : options(options), memory(ranks), stats(ranks), traffic(ranks) {}
+
+  /// A parsed code object; ranks that load the same bytes share it.
+  struct ParsedCode {
+    std::vector<uint8_t> file;
+    std::shared_ptr<const CodeObject> object;
+    std::shared_ptr<const Program> program;
+  };
+  using TrafficKey = std::pair<unsigned, std::string>; ///< owner rank, allocation name
+
+  Options options;
+  AddressSpace memory;
+  std::vector<std::unique_ptr<Module>> modules;
+  std::multimap<uint64_t, ParsedCode> parsed; ///< by hash of the file
+  std::vector<Stats> stats;
+  std::vector<std::map<TrafficKey, AllocationTraffic>> traffic;
+  std::recursive_mutex lock;
+
+  llvm::Expected<const ParsedCode *> parse(llvm::ArrayRef<uint8_t> file);
+  llvm::Expected<Module *> check(Module *module) const;
+  void merge(const std::vector<std::vector<std::unique_ptr<ExecStats>>> &counters);
+  void mergeTraffic(unsigned rank, const ExecStats &counters);
+};
+
+Machine::Machine(unsigned ranks, const Options &options)
+    : impl(std::make_unique<Impl>(std::clamp(ranks, 1u, 64u), options)) {}
+Machine::~Machine() = default;
+
+unsigned Machine::ranks() const { return impl->memory.ranks(); }
+const Options &Machine::options() const { return impl->options; }
+
+// ---- memory
+// --------------------------------------------------------------------------------------
+
+llvm::Expected<DevicePtr> Machine::allocate(unsigned rank, uint64_t bytes, llvm::StringRef name,
+                                            MemoryKind kind) {
+  std::lock_guard guard(impl->lock);
+  auto allocation = impl->memory.allocate(rank, bytes, name, kind);
+  if (!allocation)
+    return allocation.takeError();
+  return (*allocation)->base;
+}
+
+llvm::Error Machine::free(unsigned rank, DevicePtr ptr) {
+  std::lock_guard guard(impl->lock);
+  return impl->memory.free(rank, ptr);
+}
+
+llvm::Error Machine::write(unsigned rank, DevicePtr ptr, llvm::ArrayRef<uint8_t> bytes) {
+  std::lock_guard guard(impl->lock);
+  auto allocation = impl->memory.findRange(rank, ptr, bytes.size());
+  if (!allocation)
+    return allocation.takeError();
+  (*allocation)->markWritten(ptr, bytes.size());
+  std::copy(bytes.begin(), bytes.end(), (*allocation)->host(ptr));
+  return llvm::Error::success();
+}
+
+llvm::Error Machine::read(unsigned rank, DevicePtr ptr, llvm::MutableArrayRef<uint8_t> bytes) {
+  std::lock_guard guard(impl->lock);
+  auto allocation = impl->memory.findRange(rank, ptr, bytes.size());
+  if (!allocation)
+    return allocation.takeError();
+  if (impl->options.checks.has(Check::MemUninit))
+    if (uint64_t missing = (*allocation)->countUnwritten(ptr, bytes.size()))
+      return makeError("read of {} bytes at byte {} of '{}': nobody wrote {} of them", bytes.size(),
+                       ptr - (*allocation)->base, (*allocation)->name, missing);
+  std::copy_n((*allocation)->host(ptr), bytes.size(), bytes.begin());
+  return llvm::Error::success();
+}
+
+llvm::Error Machine::fill(unsigned rank, DevicePtr ptr, uint8_t value, uint64_t bytes) {
+  std::lock_guard guard(impl->lock);
+  auto allocation = impl->memory.findRange(rank, ptr, bytes);
+  if (!allocation)
+    return allocation.takeError();
+  (*allocation)->markWritten(ptr, bytes);
+  std::memset((*allocation)->host(ptr), value, bytes);
+  return llvm::Error::success();
+}
+
+llvm::Error Machine::poison(unsigned rank, DevicePtr ptr, uint64_t bytes) {
+  std::lock_guard guard(impl->lock);
+  auto allocation = impl->memory.findRange(rank, ptr, bytes);
+  if (!allocation)
+    return allocation.takeError();
+  (*allocation)->markUnwritten(ptr, bytes);
+  std::memset((*allocation)->host(ptr), 0xA5, bytes);
+  return llvm::Error::success();
+}
+
+llvm::Expected<uint64_t> Machine::unwrittenBytes(unsigned rank, DevicePtr ptr, uint64_t bytes) {
+  std::lock_guard guard(impl->lock);
+  auto allocation = impl->memory.findRange(rank, ptr, bytes);
+  if (!allocation)
+    return allocation.takeError();
+  return (*allocation)->countUnwritten(ptr, bytes);
+}
+
+// ---- modules
+// -------------------------------------------------------------------------------------
+
+llvm::Expected<const Machine::Impl::ParsedCode *>
+Machine::Impl::parse(llvm::ArrayRef<uint8_t> file) {
+  uint64_t hash = llvm::xxh3_64bits(file);
+  auto [begin, end] = parsed.equal_range(hash);
+  for (auto it = begin; it != end; ++it)
+    if (llvm::ArrayRef<uint8_t>(it->second.file) == file)
+      return &it->second;
+  auto object = parseCodeObject(file);
+  if (!object)
+    return object.takeError();
+  auto program = decodeProgram(object->image, object->code, object->functions, defaultHandlers());
+  if (!program)
+    return program.takeError();
+  ParsedCode code{file.vec(), std::make_shared<const CodeObject>(std::move(*object)), *program};
+  return &parsed.emplace(hash, std::move(code))->second;
+}
+
+llvm::Expected<Module *> Machine::load(unsigned rank, llvm::ArrayRef<uint8_t> codeObject) {
+  std::lock_guard guard(impl->lock);
+  if (llvm::Error error = checkHost())
+    return std::move(error);
+  if (rank >= ranks())
+    return makeError("expected a rank below {}, but got {}", ranks(), rank);
+  auto code = impl->parse(codeObject);
+  if (!code)
+    return code.takeError();
+  const CodeObject &object = *(*code)->object;
+  auto image = impl->memory.allocate(rank, object.image.size(), "code object", MemoryKind::Device);
+  if (!image)
+    return image.takeError();
+  Allocation &place = **image;
+  std::copy(object.image.begin(), object.image.end(), place.data());
+  for (const RelativeRelocation &relocation : object.relocations) {
+    uint64_t value = place.base + relocation.addend;
+    std::memcpy(place.data() + relocation.offset, &value, sizeof(value));
+  }
+  place.markWritten(place.base, place.size);
+  auto module = std::make_unique<Module>();
+  module->rank = rank;
+  module->base = place.base;
+  module->object = (*code)->object;
+  module->program = (*code)->program;
+  impl->modules.push_back(std::move(module));
+  return impl->modules.back().get();
+}
+
+llvm::Expected<Module *> Machine::Impl::check(Module *module) const {
+  for (const auto &known : modules)
+    if (known.get() == module)
+      return module;
+  return makeError("not a module of this machine");
+}
+
+llvm::Error Machine::unload(Module *module) {
+  std::lock_guard guard(impl->lock);
+  auto known = impl->check(module);
+  if (!known)
+    return known.takeError();
+  if (llvm::Error error = impl->memory.free(module->rank, module->base))
+    return error;
+  std::erase_if(impl->modules, [&](const auto &m) { return m.get() == module; });
+  return llvm::Error::success();
+}
+
+llvm::Expected<KernelInfo> Machine::kernel(Module *module, llvm::StringRef name) {
+  std::lock_guard guard(impl->lock);
+  auto known = impl->check(module);
+  if (!known)
+    return known.takeError();
+  auto kernel = module->find(name);
+  if (!kernel)
+    return kernel.takeError();
+  return (*kernel)->info;
+}
+
+llvm::Expected<std::vector<KernelArg>> Machine::kernelArgs(Module *module, llvm::StringRef name) {
+  std::lock_guard guard(impl->lock);
+  auto known = impl->check(module);
+  if (!known)
+    return known.takeError();
+  auto kernel = module->find(name);
+  if (!kernel)
+    return kernel.takeError();
+  return (*kernel)->args;
+}
+
+std::vector<std::string> Machine::kernelNames(Module *module) {
+  std::lock_guard guard(impl->lock);
+  std::vector<std::string> names;
+  auto known = impl->check(module);
+  if (!known) {
+    llvm::consumeError(known.takeError());
+    return names;
+  }
+  for (const auto &[name, kernel] : module->object->kernels)
+    names.push_back(name);
+  return names;
+}
+
+llvm::Expected<std::pair<DevicePtr, uint64_t>> Machine::global(Module *module,
+                                                               llvm::StringRef name) {
+  std::lock_guard guard(impl->lock);
+  auto known = impl->check(module);
+  if (!known)
+    return known.takeError();
+  auto it = module->object->globals.find(name.str());
+  if (it == module->object->globals.end())
+    return makeError("no global variable '{}' in the code object", name);
+  return std::pair(module->base + it->second.offset, it->second.size);
+}
+
+// ---- launches
+// ------------------------------------------------------------------------------------
+
+llvm::Error Machine::run(llvm::ArrayRef<Launch> launches) {
+  std::lock_guard guard(impl->lock);
+  std::vector<LaunchMemory> allocated(launches.size());
+  std::vector<std::unique_ptr<PreparedLaunch>> prepared;
+  llvm::Error error = llvm::Error::success();
+  for (unsigned n = 0; n < launches.size() && !error; ++n) {
+    if (launches[n].module)
+      if (auto known = impl->check(launches[n].module); !known) {
+        error = known.takeError();
+        break;
+      }
+    auto launch = prepareLaunch(launches[n], n, impl->options.checks, impl->memory, allocated[n]);
+    if (launch)
+      prepared.push_back(std::move(*launch));
+    else
+      error = launch.takeError();
+  }
+  if (!error && !prepared.empty()) {
+    std::vector<std::vector<std::unique_ptr<ExecStats>>> counters;
+    error = runLaunches(prepared, impl->options, ranks(), impl->memory.idLimit(), counters);
+    impl->merge(counters);
+    for (const auto &launch : prepared)
+      ++impl->stats[launch->context.rank].launches;
+  }
+  for (unsigned n = 0; n < allocated.size(); ++n)
+    for (DevicePtr ptr : {allocated[n].kernarg, allocated[n].packet})
+      if (ptr)
+        llvm::cantFail(impl->memory.free(launches[n].rank, ptr));
+  return error;
+}
+
+// ---- statistics
+// ----------------------------------------------------------------------------------
+
+void Machine::Impl::mergeTraffic(unsigned rank, const ExecStats &counters) {
+  for (unsigned id = 0; id < counters.traffic.size(); ++id) {
+    const ExecStats::Traffic &bytes = counters.traffic[id];
+    const Allocation *allocation = memory.allocationOf(id);
+    if (!allocation || (bytes.read == 0 && bytes.written == 0))
+      continue;
+    AllocationTraffic &sum = traffic[rank][{allocation->rank, allocation->name}];
+    sum.name = allocation->name;
+    sum.rank = allocation->rank;
+    sum.bytesRead += bytes.read;
+    sum.bytesWritten += bytes.written;
+  }
+}
+
+void Machine::Impl::merge(const std::vector<std::vector<std::unique_ptr<ExecStats>>> &counters) {
+  for (const auto &thread : counters)
+    for (unsigned rank = 0; rank < thread.size(); ++rank) {
+      const ExecStats &from = *thread[rank];
+      Stats &to = stats[rank];
+      for (unsigned c = 0; c < instructionClassCount; ++c)
+        to.instructions[c] += from.instructions[c];
+      to.ldsBytesRead += from.ldsBytesRead;
+      to.ldsBytesWritten += from.ldsBytesWritten;
+      to.workgroups += from.workgroups;
+      mergeTraffic(rank, from);
+    }
+  for (unsigned rank = 0; rank < stats.size(); ++rank) {
+    stats[rank].traffic.clear();
+    for (const auto &[key, entry] : traffic[rank])
+      stats[rank].traffic.push_back(entry);
+  }
+}
+
+const Stats &Machine::stats(unsigned rank) const {
+  static const Stats none;
+  return rank < impl->stats.size() ? impl->stats[rank] : none;
+}
+
+void Machine::resetStats() {
+  std::lock_guard guard(impl->lock);
+  for (Stats &stats : impl->stats)
+    stats = Stats();
+  for (auto &traffic : impl->traffic)
+    traffic.clear();
+}
+
+} // namespace mono::emu

@@ -1,0 +1,210 @@
+// Device memory of all ranks: allocations, address lookup, written-byte tracking.
+#include "runtime/emulator/Memory.h"
+
+#include "runtime/emulator/Text.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <sys/mman.h>
+
+namespace mono::emu {
+
+static uint8_t *mapZeroPages(uint64_t bytes) {
+  void *p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return p == MAP_FAILED ? nullptr : static_cast<uint8_t *>(p);
+}
+
+/// Room behind the data so that whole-word host accesses at the end stay mapped.
+static constexpr uint64_t tailBytes = 64;
+
+Allocation::Allocation(unsigned rank, uint64_t base, uint64_t size, std::string name,
+                       MemoryKind kind)
+    : rank(rank), base(base), size(size), name(std::move(name)), kind(kind),
+      bytes(mapZeroPages(size + tailBytes)), writtenBits(mapZeroPages(size / 8 + tailBytes)),
+      unwritten(size) {}
+
+Allocation::~Allocation() {
+  if (bytes)
+    munmap(bytes, size + tailBytes);
+  if (writtenBits)
+    munmap(writtenBits, size / 8 + tailBytes);
+}
+
+/// Calls fn(index of the bitmap byte, mask) for each bitmap byte the range touches, until fn is
+/// false.
+template <typename Fn>
+void Allocation::forEachMaskByte(uint64_t address, uint64_t count, Fn fn) const {
+  uint64_t first = address - base, end = first + count;
+  while (first < end) {
+    uint64_t next = std::min(end, (first | 7) + 1);
+    uint8_t mask = uint8_t(((1u << (next - first)) - 1) << (first & 7));
+    if (!fn(first / 8, mask))
+      return;
+    first = next;
+  }
+}
+
+bool Allocation::isWritten(uint64_t address, uint64_t count) const {
+  if (complete())
+    return true;
+  bool all = true;
+  forEachMaskByte(address, count, [&](uint64_t index, uint8_t mask) {
+    std::atomic_ref<uint8_t> bits(writtenBits[index]);
+    all = (bits.load(std::memory_order_acquire) & mask) == mask;
+    return all;
+  });
+  return all;
+}
+
+void Allocation::markWritten(uint64_t address, uint64_t count) {
+  if (complete())
+    return;
+  uint64_t fresh = 0;
+  forEachMaskByte(address, count, [&](uint64_t index, uint8_t mask) {
+    std::atomic_ref<uint8_t> bits(writtenBits[index]);
+    if ((bits.load(std::memory_order_relaxed) & mask) != mask)
+      fresh += std::popcount(uint8_t(mask & ~bits.fetch_or(mask)));
+    return true;
+  });
+  if (fresh)
+    unwritten.fetch_sub(fresh);
+}
+
+void Allocation::markUnwritten(uint64_t address, uint64_t count) {
+  uint64_t cleared = 0;
+  forEachMaskByte(address, count, [&](uint64_t index, uint8_t mask) {
+    cleared += std::popcount(uint8_t(writtenBits[index] & mask));
+    writtenBits[index] &= uint8_t(~mask);
+    return true;
+  });
+  unwritten.fetch_add(cleared);
+}
+
+uint64_t Allocation::countUnwritten(uint64_t address, uint64_t count) const {
+  if (complete())
+    return 0;
+  uint64_t missing = 0;
+  forEachMaskByte(address, count, [&](uint64_t index, uint8_t mask) {
+    missing += std::popcount(uint8_t(~writtenBits[index] & mask));
+    return true;
+  });
+  return missing;
+}
+
+static uint64_t alignUp(uint64_t value, uint64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
+llvm::Expected<Allocation *> AddressSpace::allocate(unsigned rank, uint64_t bytes,
+                                                    llvm::StringRef name, MemoryKind kind) {
+  if (rank >= ranks())
+    return makeError("expected a rank below {}, but got {}", ranks(), rank);
+  if (bytes == 0)
+    return makeError("allocation '{}': expected at least 1 byte, but got 0", name);
+  RankMemory &memory = perRank[rank];
+  if (bytes > bytesPerRank - memory.used)
+    return makeError("allocation '{}': {} bytes asked, but rank {} has {} of {} bytes left", name,
+                     bytes, rank, bytesPerRank - memory.used, bytesPerRank);
+  uint64_t window = uint64_t(1) << rankShift;
+  uint64_t offset = memory.cursor + guardBytes;
+  uint64_t end = alignUp(offset + bytes, 4096);
+  if (end + guardBytes > window)
+    return makeError("allocation '{}': the addresses of rank {} are used up", name, rank);
+  uint64_t base = (uint64_t(firstWindow + rank) << rankShift) + offset;
+  auto allocation = std::make_unique<Allocation>(rank, base, bytes, name.str(), kind);
+  if (!allocation->data())
+    return makeError("allocation '{}': the host has no {} bytes of memory", name, bytes);
+
+  memory.cursor = end;
+  memory.used += bytes;
+  if (freeIds.empty()) {
+    freeIds.push_back(unsigned(byId.size()));
+    byId.push_back(nullptr);
+  }
+  allocation->id = freeIds.back();
+  freeIds.pop_back();
+  byId[allocation->id] = allocation.get();
+  memory.allocations.push_back(std::move(allocation)); // the cursor only grows: still sorted
+  return memory.allocations.back().get();
+}
+
+llvm::Error AddressSpace::free(unsigned rank, uint64_t base) {
+  if (rank >= ranks())
+    return makeError("expected a rank below {}, but got {}", ranks(), rank);
+  Allocation *allocation = find(base);
+  if (!allocation || allocation->base != base || allocation->rank != rank)
+    return makeError("free of 0x{:x}: not the start of an allocation of rank {}", base, rank);
+  RankMemory &memory = perRank[rank];
+  memory.used -= allocation->size;
+  byId[allocation->id] = nullptr;
+  freeIds.push_back(allocation->id);
+  std::erase_if(memory.allocations, [&](const auto &a) { return a.get() == allocation; });
+  return llvm::Error::success();
+}
+
+Allocation *AddressSpace::find(uint64_t address) const {
+  uint64_t rank = (address >> rankShift) - firstWindow;
+  if (rank >= perRank.size())
+    return nullptr;
+  const auto &list = perRank[rank].allocations;
+  auto it =
+      std::upper_bound(list.begin(), list.end(), address,
+                       [](uint64_t a, const auto &allocation) { return a < allocation->base; });
+  if (it == list.begin())
+    return nullptr;
+  Allocation *allocation = std::prev(it)->get();
+  return allocation->contains(address, 1) ? allocation : nullptr;
+}
+
+llvm::Expected<Allocation *> AddressSpace::findRange(unsigned rank, uint64_t address,
+                                                     uint64_t bytes) const {
+  if (rank >= ranks())
+    return makeError("expected a rank below {}, but got {}", ranks(), rank);
+  Allocation *allocation = find(address);
+  if (!allocation || allocation->rank != rank || !allocation->contains(address, bytes))
+    return makeError("{}", explainFault(rank, address, bytes));
+  return allocation;
+}
+
+/// "N bytes past the end of 'x'" for the allocation of `list` nearest to the range.
+static std::string describeNearest(const std::vector<std::unique_ptr<Allocation>> &list,
+                                   uint64_t address, uint64_t bytes) {
+  const Allocation *nearest = nullptr;
+  uint64_t best = ~uint64_t(0);
+  std::string where;
+  for (const auto &a : list) {
+    uint64_t end = a->base + a->size;
+    bool behind = address >= a->base;
+    uint64_t distance = behind ? (address >= end ? address - end : 0) : a->base - address;
+    if (nearest && distance >= best)
+      continue;
+    nearest = a.get();
+    best = distance;
+    if (!behind)
+      where = fmt::format("starts {} bytes before", distance);
+    else if (address >= end)
+      where = fmt::format("starts {} bytes past the end of", distance);
+    else
+      where = fmt::format("runs {} bytes past the end of", address + bytes - end);
+  }
+  if (!nearest)
+    return "no memory is allocated there";
+  return fmt::format("it {} '{}' ({} bytes at 0x{:x}, rank {})", where, nearest->name,
+                     nearest->size, nearest->base, nearest->rank);
+}
+
+std::string AddressSpace::explainFault(unsigned rank, uint64_t address, uint64_t bytes) const {
+  std::string what = fmt::format("address 0x{:x}, {} bytes: ", address, bytes);
+  uint64_t owner = (address >> rankShift) - firstWindow;
+  if (owner >= perRank.size())
+    return what + "not a device address of this machine";
+  Allocation *allocation = find(address);
+  if (allocation && allocation->contains(address, bytes))
+    return what + fmt::format("inside '{}' of rank {}, which is not visible to rank {}",
+                              allocation->name, owner, rank);
+  return what + describeNearest(perRank[owner].allocations, address, bytes);
+}
+
+} // namespace mono::emu

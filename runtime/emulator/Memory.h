@@ -1,0 +1,98 @@
+// Device memory of all ranks: allocations, address lookup, written-byte tracking.
+#pragma once
+
+#include "runtime/emulator/Emulator.h"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace mono::emu {
+
+/// One allocation. Data and the written-bitmap are host mappings that start as zero pages and cost
+/// nothing until touched. Fixed in place while a launch runs.
+class Allocation {
+public:
+  /// Maps host memory for `size` bytes; data() is null if the host refuses.
+  Allocation(unsigned rank, uint64_t base, uint64_t size, std::string name, MemoryKind kind);
+  ~Allocation();
+  Allocation(const Allocation &) = delete;
+  Allocation &operator=(const Allocation &) = delete;
+
+  const unsigned rank;
+  const uint64_t base;
+  const uint64_t size;
+  const std::string name;
+  const MemoryKind kind;
+  unsigned id = 0; ///< dense index for traffic counters
+
+  uint8_t *data() const { return bytes; }
+  bool contains(uint64_t address, uint64_t count) const {
+    return address - base < size && count <= size - (address - base);
+  }
+  /// The host byte of a device address, which must be inside.
+  uint8_t *host(uint64_t address) const { return bytes + (address - base); }
+
+  /// Every byte has been written: no further tracking is needed.
+  bool complete() const { return unwritten.load(std::memory_order_acquire) == 0; }
+  /// True if all bytes [address, address + count) have been written.
+  bool isWritten(uint64_t address, uint64_t count) const;
+  /// Marks bytes as written; safe from several threads. Call before storing the data, so that who
+  /// sees the data sees the mark (x86 keeps the order of stores).
+  void markWritten(uint64_t address, uint64_t count);
+  /// Marks bytes as never written. Not during a launch.
+  void markUnwritten(uint64_t address, uint64_t count);
+  uint64_t countUnwritten(uint64_t address, uint64_t count) const;
+
+private:
+  template <typename Fn> void forEachMaskByte(uint64_t address, uint64_t count, Fn fn) const;
+
+  uint8_t *bytes = nullptr;
+  uint8_t *writtenBits = nullptr; ///< bit n of byte m: byte 8 m + n of the allocation
+  std::atomic<uint64_t> unwritten;
+};
+
+/// The memory of all ranks in one 48-bit address space: rank r owns [(16 + r) << 40, (17 + r) <<
+/// 40).
+class AddressSpace {
+public:
+  explicit AddressSpace(unsigned ranks) : perRank(ranks) {}
+
+  static constexpr unsigned rankShift = 40, firstWindow = 16;
+  static constexpr uint64_t alignment = 256;
+  /// Unmapped bytes between allocations, so that overruns hit nothing.
+  static constexpr uint64_t guardBytes = 64 * 1024;
+  static constexpr uint64_t bytesPerRank = uint64_t(288) << 30; ///< HBM3E of an MI355X
+
+  llvm::Expected<Allocation *> allocate(unsigned rank, uint64_t bytes, llvm::StringRef name,
+                                        MemoryKind kind);
+  llvm::Error free(unsigned rank, uint64_t base);
+
+  /// The allocation that contains `address`, or null.
+  Allocation *find(uint64_t address) const;
+  /// The allocation of `rank` that contains the whole range, or an error for host calls.
+  llvm::Expected<Allocation *> findRange(unsigned rank, uint64_t address, uint64_t bytes) const;
+
+  /// Why `rank` may not touch the range: which allocation is nearest and by how much it is missed,
+  /// or whose private memory it is.
+  std::string explainFault(unsigned rank, uint64_t address, uint64_t bytes) const;
+
+  unsigned ranks() const { return unsigned(perRank.size()); }
+  /// One more than the highest allocation id.
+  unsigned idLimit() const { return unsigned(byId.size()); }
+  const Allocation *allocationOf(unsigned id) const { return byId[id]; }
+
+private:
+  struct RankMemory {
+    std::vector<std::unique_ptr<Allocation>> allocations; ///< sorted by base
+    uint64_t cursor = 0; ///< next free offset; addresses are not reused
+    uint64_t used = 0;
+  };
+  std::vector<RankMemory> perRank;
+  std::vector<Allocation *> byId;
+  std::vector<unsigned> freeIds;
+};
+
+} // namespace mono::emu

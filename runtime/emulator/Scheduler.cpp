@@ -1,0 +1,431 @@
+// Runs the workgroups of several launches on host threads: dispatch, fair turns, polling waves,
+// deadlock and budget.
+#include "runtime/emulator/Scheduler.h"
+
+#include "runtime/emulator/Text.h"
+#include "runtime/emulator/exec/Interpreter.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <tuple>
+
+namespace mono::emu {
+
+// ---- residency
+// -----------------------------------------------------------------------------------
+
+static constexpr unsigned computeUnits = 256, simdsPerCu = 4, wavesPerSimd = 8, vgprsPerSimd = 512;
+static constexpr unsigned ldsPerCu = 163840, ldsGranule = 1280;
+
+uint64_t residentWorkgroups(const LaunchContext &launch) {
+  unsigned waves = launch.wavesPerWorkgroup();
+  // 512 registers a lane and SIMD, each wave takes its unified allocation (a multiple of 8).
+  unsigned wavesPerCu =
+      simdsPerCu * std::min(wavesPerSimd, vgprsPerSimd / std::max(launch.setup.vgprs, 1u));
+  unsigned byWaves = wavesPerCu / waves;
+  unsigned lds = (launch.ldsBytes + ldsGranule - 1) / ldsGranule * ldsGranule;
+  unsigned byLds = lds ? ldsPerCu / lds : byWaves;
+  return uint64_t(computeUnits) * std::min(byWaves, byLds);
+}
+
+namespace {
+
+// ---- dispatch
+// ------------------------------------------------------------------------------------
+
+/// Hands out workgroups: per rank the launches in order, per launch the workgroups in order, no
+/// more than the chip holds, and no thread more than its share of them.
+class Dispatcher {
+public:
+  Dispatcher(const std::vector<std::unique_ptr<PreparedLaunch>> &launches, unsigned ranks,
+             unsigned threads)
+      : threads(threads), queues(ranks) {
+    for (const auto &launch : launches)
+      queues[launch->context.rank].launches.push_back(launch.get());
+    for (RankQueue &queue : queues) {
+      queue.held.resize(threads);
+      for (const PreparedLaunch *launch : queue.launches)
+        unfinished += launch->context.workgroups();
+    }
+  }
+
+  struct Ticket {
+    const PreparedLaunch *launch;
+    uint64_t workgroup;
+  };
+
+  /// The next workgroup for a thread, if any may start now.
+  std::optional<Ticket> take(unsigned thread) {
+    std::lock_guard<std::mutex> guard(lock);
+    for (size_t n = 0; n < queues.size(); ++n) {
+      RankQueue &queue = queues[(nextRank + n) % queues.size()];
+      if (queue.current == queue.launches.size())
+        continue;
+      const PreparedLaunch *launch = queue.launches[queue.current];
+      uint64_t total = launch->context.workgroups();
+      uint64_t resident = std::min(total, launch->capacity);
+      uint64_t share = (resident + threads - 1) / threads;
+      if (queue.next == total || queue.active == resident || queue.held[thread] >= share)
+        continue;
+      ++queue.active;
+      ++queue.held[thread];
+      nextRank = (nextRank + n + 1) % queues.size();
+      return Ticket{launch, queue.next++};
+    }
+    return std::nullopt;
+  }
+
+  void finish(unsigned thread, unsigned rank) {
+    std::lock_guard<std::mutex> guard(lock);
+    RankQueue &queue = queues[rank];
+    --queue.active;
+    --queue.held[thread];
+    --unfinished;
+    if (queue.active == 0 && queue.next == queue.launches[queue.current]->context.workgroups()) {
+      ++queue.current;
+      queue.next = 0;
+    }
+  }
+
+  bool allFinished() {
+    std::lock_guard<std::mutex> guard(lock);
+    return unfinished == 0;
+  }
+
+private:
+  struct RankQueue {
+    std::vector<const PreparedLaunch *> launches;
+    size_t current = 0; ///< launch being dispatched
+    uint64_t next = 0;  ///< its next workgroup
+    uint64_t active = 0;
+    std::vector<uint64_t> held; ///< active ones by thread
+  };
+  std::mutex lock;
+  unsigned threads;
+  std::vector<RankQueue> queues;
+  size_t nextRank = 0;
+  uint64_t unfinished = 0;
+};
+
+// ---- state all threads share
+// ---------------------------------------------------------------------
+
+/// Where a worker stands in the search for a deadlock.
+struct alignas(64) IdleState {
+  static constexpr uint64_t finished = ~uint64_t(0);
+  std::atomic<uint64_t> rounds = 0; ///< rounds in a row in which its waves only polled
+  std::atomic<uint64_t> epoch = 0;  ///< memory epoch during them
+};
+
+struct Shared {
+  const Options &options;
+  Dispatcher dispatcher;
+  std::vector<std::vector<std::unique_ptr<ExecStats>>> &stats; ///< [thread][rank]
+  std::vector<IdleState> idle;
+  std::atomic<bool> stop = false;
+  std::atomic<bool> deadlock = false;
+  std::atomic<bool> budgetSpent = false;
+  std::atomic<uint64_t> executed = 0;
+
+  /// Number of memory changes made by all threads: if it has not moved, a poll sees what it saw.
+  uint64_t epoch() const {
+    uint64_t sum = 0;
+    for (const auto &thread : stats)
+      for (const auto &rank : thread)
+        sum += rank->memoryChanges.load(std::memory_order_acquire);
+    return sum;
+  }
+
+  /// All workers have polled in vain often enough while memory stood still.
+  bool isDeadlock() const {
+    uint64_t now = epoch();
+    for (const IdleState &state : idle) {
+      uint64_t rounds = state.rounds.load();
+      if (rounds == IdleState::finished)
+        continue;
+      if (rounds < options.deadlockRounds || state.epoch.load() != now)
+        return false;
+    }
+    return true;
+  }
+};
+
+// ---- one host thread
+// -----------------------------------------------------------------------------
+
+class Worker {
+public:
+  Worker(Shared &shared, unsigned thread) : shared(shared), thread(thread) {}
+
+  /// Runs workgroups until none is left or someone stops the run.
+  void run() {
+    while (!shared.stop) {
+      bool progress = startNewWorkgroups();
+      ++round;
+      uint64_t epochBefore = shared.epoch();
+      progress |= visitAll(epochBefore);
+      if (active.empty() && shared.dispatcher.allFinished())
+        break;
+      noteIdleness(progress, epochBefore);
+    }
+    // Nothing of this thread stands in the way of a deadlock elsewhere.
+    leaveIdle();
+  }
+
+  /// Workgroups still alive after a stop.
+  std::vector<std::unique_ptr<Workgroup>> active;
+
+private:
+  bool startNewWorkgroups();
+  bool visitAll(uint64_t epoch);
+  bool visit(Workgroup &workgroup, uint64_t epoch);
+  bool turn(Wave &wave, uint64_t epoch);
+  bool mayRun(const Wave &wave, uint64_t epoch) const;
+  void noteIdleness(bool progress, uint64_t epochBefore);
+  void leaveIdle();
+  std::unique_ptr<Workgroup> storageFor(const PreparedLaunch &launch);
+  void finish(std::unique_ptr<Workgroup> workgroup);
+
+  /// A poller is left alone for at most this many rounds while memory changes elsewhere.
+  static constexpr unsigned maxBackoff = 16;
+  static constexpr size_t maxSpare = 64;
+
+  Shared &shared;
+  unsigned thread;
+  uint64_t round = 0;
+  uint64_t idleRounds = 0;
+  std::vector<std::unique_ptr<Workgroup>> spare; ///< storage to use again
+};
+
+std::unique_ptr<Workgroup> Worker::storageFor(const PreparedLaunch &launch) {
+  for (auto &workgroup : spare)
+    if (&workgroup->launch() == &launch.context) {
+      std::unique_ptr<Workgroup> result = std::move(workgroup);
+      workgroup = std::move(spare.back());
+      spare.pop_back();
+      return result;
+    }
+  if (spare.size() > maxSpare)
+    spare.clear(); // of earlier launches, most likely
+  return std::make_unique<Workgroup>(launch.context);
+}
+
+bool Worker::startNewWorkgroups() {
+  bool any = false;
+  while (!shared.stop) {
+    std::optional<Dispatcher::Ticket> ticket = shared.dispatcher.take(thread);
+    if (!ticket)
+      return any;
+    any = true;
+    ExecStats &stats = *shared.stats[thread][ticket->launch->context.rank];
+    ++stats.workgroups;
+    std::unique_ptr<Workgroup> workgroup = storageFor(*ticket->launch);
+    workgroup->reset(ticket->workgroup, &stats);
+    visit(*workgroup, shared.epoch());
+    if (workgroup->liveWaves() == 0)
+      finish(std::move(workgroup));
+    else
+      active.push_back(std::move(workgroup));
+  }
+  return any;
+}
+
+void Worker::finish(std::unique_ptr<Workgroup> workgroup) {
+  shared.dispatcher.finish(thread, workgroup->launch().rank);
+  spare.push_back(std::move(workgroup));
+}
+
+bool Worker::visitAll(uint64_t epoch) {
+  bool progress = false;
+  for (size_t n = 0; n < active.size() && !shared.stop;) {
+    progress |= visit(*active[n], epoch);
+    if (active[n]->liveWaves() != 0) {
+      ++n;
+      continue;
+    }
+    finish(std::move(active[n]));
+    active[n] = std::move(active.back());
+    active.pop_back();
+  }
+  return progress;
+}
+
+/// Gives the waves turns until all are blocked or each has had about a quantum; true if a wave did
+/// more than poll.
+bool Worker::visit(Workgroup &workgroup, uint64_t epoch) {
+  bool progress = false, again = true;
+  uint64_t before = workgroup.liveWaves();
+  for (unsigned sweep = 0; again && sweep < 64 && !shared.stop; ++sweep) {
+    again = false;
+    for (Wave &wave : workgroup.waves())
+      if (mayRun(wave, epoch))
+        again |= turn(wave, epoch);
+    progress |= again;
+    // A wave that used up its quantum must not keep others waiting.
+    for (Wave &wave : workgroup.waves())
+      again &= wave.status != WaveStatus::Running || !wave.hadFullTurn;
+  }
+  for (Wave &wave : workgroup.waves())
+    wave.hadFullTurn = false;
+  return progress || workgroup.liveWaves() != before;
+}
+
+bool Worker::mayRun(const Wave &wave, uint64_t epoch) const {
+  if (wave.status == WaveStatus::Running)
+    return true;
+  if (wave.status != WaveStatus::Sleeping || wave.lastRound == round)
+    return false;
+  if (idleRounds != 0)
+    return true; // nothing moves anywhere: poll, to see whether it is a deadlock
+  return epoch != wave.seenEpoch && round >= wave.wakeRound;
+}
+
+/// Runs one wave for a turn; true if it did more than find its poll unchanged.
+bool Worker::turn(Wave &wave, uint64_t epoch) {
+  bool wasSleeping = wave.status == WaveStatus::Sleeping;
+  wave.status = WaveStatus::Running;
+  wave.lastRound = round;
+  uint64_t executed = runWave(wave, shared.options.quantum);
+  wave.hadFullTurn = wave.status == WaveStatus::Running;
+  if (shared.executed.fetch_add(executed, std::memory_order_relaxed) + executed >
+      shared.options.instructionBudget) {
+    shared.budgetSpent = true;
+    shared.stop = true;
+  }
+  if (wave.status == WaveStatus::Faulted)
+    shared.stop = true;
+  if (wave.status != WaveStatus::Sleeping) {
+    wave.fruitlessPolls = 0;
+    return true;
+  }
+  wave.seenEpoch = epoch;
+  if (!wasSleeping)
+    wave.fruitlessPolls = 0;
+  else
+    ++wave.fruitlessPolls;
+  wave.wakeRound = round + std::min(1u << std::min(wave.fruitlessPolls, 8u), maxBackoff);
+  return !wasSleeping;
+}
+
+/// Counts rounds without progress and ends the run when every worker counts enough of them. Only
+/// rounds at one memory epoch count: then each poller has looked again and seen the same.
+void Worker::noteIdleness(bool progress, uint64_t epochBefore) {
+  IdleState &mine = shared.idle[thread];
+  if (progress) {
+    idleRounds = 0;
+    mine.rounds = 0;
+    return;
+  }
+  if (mine.epoch.load() != epochBefore || shared.epoch() != epochBefore) {
+    // The others still work and may wake a poller of ours: leave the core to them for a moment.
+    idleRounds = 0;
+    mine.rounds = 0;
+    mine.epoch = epochBefore;
+    if (shared.idle.size() > 1)
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    return;
+  }
+  mine.rounds = ++idleRounds;
+  if (idleRounds < shared.options.deadlockRounds)
+    return;
+  if (shared.options.checks.has(Check::Deadlock) && shared.isDeadlock()) {
+    shared.deadlock = true;
+    shared.stop = true;
+    return;
+  }
+  if (shared.idle.size() > 1)
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+}
+
+void Worker::leaveIdle() { shared.idle[thread].rounds = IdleState::finished; }
+
+// ---- reports
+// -------------------------------------------------------------------------------------
+
+using WaveList = std::vector<const Wave *>;
+
+/// Waves of all workers that satisfy the predicate, in the order rank, workgroup, wave.
+template <typename Predicate>
+WaveList collectWaves(const std::vector<std::unique_ptr<Worker>> &workers, Predicate wanted) {
+  WaveList list;
+  for (const auto &worker : workers)
+    for (const auto &workgroup : worker->active)
+      for (const Wave &wave : workgroup->waves())
+        if (wanted(wave))
+          list.push_back(&wave);
+  std::sort(list.begin(), list.end(), [](const Wave *a, const Wave *b) {
+    auto key = [](const Wave *w) {
+      return std::tuple(w->workgroup->launch().rank, w->workgroup->launch().launchIndex,
+                        w->workgroup->linearId(), w->indexInWorkgroup);
+    };
+    return key(a) < key(b);
+  });
+  return list;
+}
+
+constexpr size_t maxListedWaves = 16;
+
+std::string listWaves(const WaveList &waves) {
+  std::string text;
+  for (size_t n = 0; n < std::min(waves.size(), maxListedWaves); ++n)
+    text += fmt::format("\n  {} [{}]", describeWave(*waves[n]),
+                        waves[n]->status == WaveStatus::AtBarrier  ? "at barrier"
+                        : waves[n]->status == WaveStatus::Sleeping ? "polling"
+                                                                   : "running");
+  if (waves.size() > maxListedWaves)
+    text += fmt::format("\n  and {} more", waves.size() - maxListedWaves);
+  return text;
+}
+
+llvm::Error outcome(const Shared &shared, const std::vector<std::unique_ptr<Worker>> &workers) {
+  WaveList faulted =
+      collectWaves(workers, [](const Wave &w) { return w.status == WaveStatus::Faulted; });
+  if (!faulted.empty())
+    return makeError("{}: {}", describeWave(*faulted.front()), faulted.front()->faultMessage());
+  WaveList live =
+      collectWaves(workers, [](const Wave &w) { return w.status != WaveStatus::Ended; });
+  if (shared.deadlock)
+    return makeError(
+        "deadlock: {} waves wait and memory has not changed for {} rounds of polling{}",
+        live.size(), shared.options.deadlockRounds, listWaves(live));
+  if (shared.budgetSpent)
+    return makeError(
+        "instruction budget of {} wave instructions is spent, {} waves are still live{}",
+        shared.options.instructionBudget, live.size(), listWaves(live));
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::Error runLaunches(const std::vector<std::unique_ptr<PreparedLaunch>> &launches,
+                        const Options &options, unsigned ranks, unsigned allocationIds,
+                        std::vector<std::vector<std::unique_ptr<ExecStats>>> &stats) {
+  unsigned threads = options.threads ? options.threads : std::thread::hardware_concurrency();
+  threads = std::max(threads, 1u);
+  stats.resize(threads);
+  for (auto &perRank : stats)
+    for (unsigned rank = 0; rank < ranks; ++rank) {
+      perRank.push_back(std::make_unique<ExecStats>());
+      perRank.back()->traffic.resize(allocationIds);
+    }
+  Shared shared{.options = options,
+                .dispatcher = Dispatcher(launches, ranks, threads),
+                .stats = stats,
+                .idle = std::vector<IdleState>(threads)};
+  std::vector<std::unique_ptr<Worker>> workers;
+  for (unsigned thread = 0; thread < threads; ++thread)
+    workers.push_back(std::make_unique<Worker>(shared, thread));
+  std::vector<std::thread> others;
+  for (unsigned thread = 1; thread < threads; ++thread)
+    others.emplace_back([&, thread] { workers[thread]->run(); });
+  workers[0]->run();
+  for (std::thread &other : others)
+    other.join();
+  return outcome(shared, workers);
+}
+
+} // namespace mono::emu

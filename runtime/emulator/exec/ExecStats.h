@@ -1,0 +1,35 @@
+// Counters one host thread keeps for the waves of one rank; merged into Stats after a run.
+#pragma once
+
+#include "runtime/emulator/exec/Instruction.h"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+namespace mono::emu {
+
+/// Written by one thread only; `memoryChanges` is read by the others.
+struct alignas(64) ExecStats {
+  struct Traffic {
+    uint64_t read = 0, written = 0;
+  };
+
+  std::array<uint64_t, instructionClassCount> instructions{};
+  uint64_t ldsBytesRead = 0;
+  uint64_t ldsBytesWritten = 0;
+  uint64_t workgroups = 0;
+  std::vector<Traffic> traffic; ///< by allocation id
+  /// Stores and atomics that changed a byte of device memory. Pollers sleep until one of these
+  /// counters moves, and a deadlock is a machine in which none does.
+  std::atomic<uint64_t> memoryChanges = 0;
+
+  /// Call after the changed data are visible.
+  void noteMemoryChange() {
+    memoryChanges.store(memoryChanges.load(std::memory_order_relaxed) + 1,
+                        std::memory_order_release);
+  }
+};
+
+} // namespace mono::emu

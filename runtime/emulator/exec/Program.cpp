@@ -1,0 +1,15 @@
+// Decoded code of one code object.
+#include "runtime/emulator/exec/Program.h"
+
+namespace mono::emu {
+
+Program::Program(std::vector<Instruction> instructions, std::vector<std::string> names,
+                 uint64_t imageBytes, Disassemble disassemble)
+    : code(std::move(instructions)), baseNames(std::move(names)),
+      indexByDword(imageBytes / 4, none), print(std::move(disassemble)) {
+  for (size_t i = 0; i < code.size(); ++i)
+    if (code[i].size != 0 && code[i].pc / 4 < indexByDword.size())
+      indexByDword[code[i].pc / 4] = uint32_t(i);
+}
+
+} // namespace mono::emu

@@ -1,0 +1,146 @@
+// Scalar memory: SMEM loads, stores and atomics (CDNA4 ISA 8). The scalar cache is not modelled in
+// the fast memory mode.
+#include "runtime/emulator/exec/AtomicOperations.h"
+#include "runtime/emulator/exec/ExecStats.h"
+#include "runtime/emulator/exec/Handlers.h"
+#include "runtime/emulator/exec/LaneMemory.h"
+
+#include <fmt/format.h>
+
+namespace mono::emu {
+namespace {
+
+/// Byte offset of an access: immediate plus SGPR.
+uint64_t smemOffset(Wave &w, const Instruction &i) {
+  uint64_t offset = uint64_t(int64_t(i.offset));
+  if (!i.src[3].isNone())
+    offset += w.readScalar32(i.src[3]);
+  return offset;
+}
+
+/// The hardware ignores the low two bits; an address that has them set is a mistake.
+uint64_t plainAddress(Wave &w, const Instruction &i) {
+  uint64_t address = w.readScalar64(i.src[2]) + smemOffset(w, i);
+  if (address % 4 != 0 && w.workgroup->launch().checks.has(Check::Alignment))
+    w.fault(fmt::format("scalar memory access at 0x{:x}: expected a multiple of 4", address));
+  return address & ~uint64_t(3);
+}
+
+template <unsigned dwords> void load(Wave &w, const Instruction &i) {
+  {
+    LaneResolver resolver(w, i);
+    const uint8_t *from = resolver.forRead(0, plainAddress(w, i), dwords * 4);
+    if (!from)
+      return;
+    loadShared<dwords * 4>(from, &w.sgprs[i.dst[0].index]);
+  }
+  w.waitcnt.issue(ReturnPath::Smem, i, true, i.dst[0].index, dwords);
+}
+
+/// s_buffer_load: dwords beyond NUM_RECORDS read 0. NUM_RECORDS counts bytes, or records if the
+/// resource has a stride.
+template <unsigned dwords> void bufferLoad(Wave &w, const Instruction &i) {
+  const uint32_t *resource = &w.sgprs[i.src[2].index];
+  uint64_t base = resource[0] | uint64_t(resource[1] & 0xFFFF) << 32;
+  uint64_t stride = resource[1] >> 16 & 0x3FFF, limit = resource[2] * (stride ? stride : 1);
+  uint64_t offset = smemOffset(w, i) & ~uint64_t(3);
+  uint32_t values[dwords] = {};
+  {
+    LaneResolver resolver(w, i);
+    for (unsigned d = 0; d < dwords && offset + 4 * d + 4 <= limit; ++d) {
+      const uint8_t *from = resolver.forRead(0, base + offset + 4 * d, 4);
+      if (!from)
+        return;
+      loadShared<4>(from, &values[d]);
+    }
+  }
+  std::memcpy(&w.sgprs[i.dst[0].index], values, sizeof(values));
+  w.waitcnt.issue(ReturnPath::Smem, i, true, i.dst[0].index, dwords);
+}
+
+template <unsigned dwords> void store(Wave &w, const Instruction &i) {
+  LaneResolver resolver(w, i);
+  uint8_t *to = resolver.forWrite(0, plainAddress(w, i), dwords * 4);
+  if (!to)
+    return;
+  if (storeShared<dwords * 4>(to, &w.sgprs[i.src[1].index]))
+    resolver.noteChange();
+  w.waitcnt.issue(ReturnPath::Smem, i, true, 0, 0);
+}
+
+/// The data register receives the old value if GLC is set.
+template <typename T, auto op> void atomic(Wave &w, const Instruction &i) {
+  LaneResolver resolver(w, i);
+  uint8_t *where = resolver.forAtomic(0, plainAddress(w, i), sizeof(T));
+  if (!where)
+    return;
+  std::atomic_ref<T> memory(*reinterpret_cast<T *>(where));
+  T operand = sizeof(T) == 8 ? T(w.readScalar64(i.src[1])) : T(w.readScalar32(i.src[1]));
+  T old = memory.load(), fresh;
+  do
+    fresh = op(old, operand);
+  while (!memory.compare_exchange_weak(old, fresh));
+  if (fresh != old)
+    resolver.noteChange();
+  unsigned returned = i.sc0 ? sizeof(T) / 4 : 0;
+  for (unsigned d = 0; d < returned; ++d)
+    w.sgprs[i.src[1].index + d] = uint32_t(uint64_t(old) >> (32 * d));
+  w.waitcnt.issue(ReturnPath::Smem, i, true, i.src[1].index, returned);
+}
+
+void readClock(Wave &w, const Instruction &i, uint64_t value) {
+  w.writeScalar64(i.dst[0], value);
+  w.waitcnt.issue(ReturnPath::Smem, i, true, i.dst[0].index, 2);
+}
+
+void nothing(Wave &, const Instruction &) {}
+
+template <auto op32, auto op64> void addAtomic(HandlerTable &t, const std::string &name) {
+  t.add("S_ATOMIC_" + name, atomic<uint32_t, op32>);
+  t.add("S_ATOMIC_" + name + "_X2", atomic<uint64_t, op64>);
+}
+
+void registerAtomics(HandlerTable &t) {
+  using namespace atomics;
+  using U = uint32_t;
+  using UL = uint64_t;
+  addAtomic<swap<U>, swap<UL>>(t, "SWAP");
+  addAtomic<add<U>, add<UL>>(t, "ADD");
+  addAtomic<sub<U>, sub<UL>>(t, "SUB");
+  addAtomic<smin<U>, smin<UL>>(t, "SMIN");
+  addAtomic<umin<U>, umin<UL>>(t, "UMIN");
+  addAtomic<smax<U>, smax<UL>>(t, "SMAX");
+  addAtomic<umax<U>, umax<UL>>(t, "UMAX");
+  addAtomic<bitAnd<U>, bitAnd<UL>>(t, "AND");
+  addAtomic<bitOr<U>, bitOr<UL>>(t, "OR");
+  addAtomic<bitXor<U>, bitXor<UL>>(t, "XOR");
+  addAtomic<inc<U>, inc<UL>>(t, "INC");
+  addAtomic<dec<U>, dec<UL>>(t, "DEC");
+}
+
+} // namespace
+
+void registerSmem(HandlerTable &t) {
+  t.add("S_LOAD_DWORD", load<1>);
+  t.add("S_LOAD_DWORDX2", load<2>);
+  t.add("S_LOAD_DWORDX4", load<4>);
+  t.add("S_LOAD_DWORDX8", load<8>);
+  t.add("S_LOAD_DWORDX16", load<16>);
+  t.add("S_BUFFER_LOAD_DWORD", bufferLoad<1>);
+  t.add("S_BUFFER_LOAD_DWORDX2", bufferLoad<2>);
+  t.add("S_BUFFER_LOAD_DWORDX4", bufferLoad<4>);
+  t.add("S_BUFFER_LOAD_DWORDX8", bufferLoad<8>);
+  t.add("S_BUFFER_LOAD_DWORDX16", bufferLoad<16>);
+  t.add("S_STORE_DWORD", store<1>);
+  t.add("S_STORE_DWORDX2", store<2>);
+  t.add("S_STORE_DWORDX4", store<4>);
+  registerAtomics(t);
+  t.add("S_MEMTIME", [](Wave &w, const Instruction &i) { readClock(w, i, w.cycles); });
+  // 100 MHz beside a 2.4 GHz core clock.
+  t.add("S_MEMREALTIME", [](Wave &w, const Instruction &i) { readClock(w, i, w.cycles / 24); });
+  for (const char *name : {"S_DCACHE_INV", "S_DCACHE_WB", "S_DCACHE_INV_VOL", "S_DCACHE_WB_VOL",
+                           "S_DCACHE_DISCARD", "S_DCACHE_DISCARD_X2", "S_ATC_PROBE"})
+    t.add(name, nothing);
+}
+
+} // namespace mono::emu

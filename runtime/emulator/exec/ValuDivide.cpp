@@ -1,0 +1,183 @@
+// The three instructions of an IEEE division: v_div_scale brings numerator and denominator into a
+// range where the Newton steps are exact, v_div_fmas undoes it, v_div_fixup settles the special
+// cases.
+//
+// The published pseudocode has slips that would make divisions wrong; where it does, this follows
+// what the algorithm needs: div_scale takes a denominator whose reciprocal and quotient are both
+// denormal down, not up; div_fmas scales by the same 2^64 (f64: 2^128) as div_scale, in the
+// direction that brings the quotient back; div_fixup turns a NaN estimate of ordinary operands into
+// overflow.
+#include "runtime/emulator/exec/ValuFamilies.h"
+#include "runtime/emulator/exec/ValuLanes.h"
+
+#include <cmath>
+#include <limits>
+
+namespace mono::emu::valu {
+namespace {
+
+template <typename Float> struct DivisionTraits;
+template <> struct DivisionTraits<float> {
+  using Bits = uint32_t;
+  static constexpr int mantissaBits = 23, exponentMask = 0xff, bias = 127;
+  static constexpr int scale = 64;        // by which operands are scaled, as a power of two
+  static constexpr int hugeQuotient = 96; // exponent difference near the greatest number
+  static constexpr int tinyNumerator =
+      23; // biased exponent up to which the remainder may denormalise
+  static constexpr int vanishing = -150; // exponent difference below which the quotient is zero
+};
+template <> struct DivisionTraits<double> {
+  using Bits = uint64_t;
+  static constexpr int mantissaBits = 52, exponentMask = 0x7ff, bias = 1023;
+  static constexpr int scale = 128;
+  static constexpr int hugeQuotient = 768;
+  static constexpr int tinyNumerator = 53;
+  static constexpr int vanishing = -1075;
+};
+
+template <typename Float> int biasedExponent(Float x) {
+  using T = DivisionTraits<Float>;
+  return int(std::bit_cast<typename T::Bits>(x) >> T::mantissaBits) & T::exponentMask;
+}
+
+template <typename Float> bool isDenormal(Float x) { return x != 0 && biasedExponent(x) == 0; }
+
+/// Whether a / b is too small to be normal; taken from the exponents where that decides, so that
+/// quotients below the least denormal count too.
+template <typename Float> bool quotientIsDenormal(Float a, Float b) {
+  return std::fabs((long double)a / (long double)b) <
+         (long double)std::numeric_limits<Float>::min();
+}
+
+template <typename Float> struct Scaled {
+  Float value;
+  bool unscaleLater; // the VCC bit for v_div_fmas
+};
+
+/// V_DIV_SCALE: `which` is the numerator or the denominator, the one to scale.
+template <typename Float> Scaled<Float> divScale(Float which, Float denominator, Float numerator) {
+  using T = DivisionTraits<Float>;
+  if (numerator == 0 || denominator == 0)
+    return {std::numeric_limits<Float>::quiet_NaN(), false};
+  const bool isDenominator = which == denominator;
+  const Float up = std::ldexp(which, T::scale), down = std::ldexp(which, -T::scale);
+  if (biasedExponent(numerator) - biasedExponent(denominator) >= T::hugeQuotient)
+    return {isDenominator ? up : which, true};
+  if (isDenormal(denominator))
+    return {up, false};
+  const bool reciprocalDenormal = quotientIsDenormal(Float(1), denominator);
+  const bool resultDenormal = quotientIsDenormal(numerator, denominator);
+  if (reciprocalDenormal && resultDenormal)
+    return {isDenominator ? down : which, true};
+  if (reciprocalDenormal)
+    return {down, false};
+  if (resultDenormal)
+    return {which == numerator ? up : which, true};
+  if (biasedExponent(numerator) <= T::tinyNumerator)
+    return {up, false};
+  return {which, false};
+}
+
+/// a * b + c before rounding, near enough that rounding it to Float is rounding the exact value.
+double wideFma(float a, float b, float c) {
+  const double product = double(a) * double(b), addend = c;
+  const double sum = product + addend;
+  // TwoSum gives the rounding error; leave it behind as an odd last bit.
+  const double part = sum - product;
+  const double error = (product - (sum - part)) + (addend - part);
+  if (error == 0 || !std::isfinite(sum) || (std::bit_cast<uint64_t>(sum) & 1))
+    return sum;
+  return std::nextafter(sum, error > 0 ? HUGE_VAL : -HUGE_VAL);
+}
+__float128 wideFma(double a, double b, double c) { return __float128(a) * b + c; }
+
+/// V_DIV_FMAS: fused multiply-add, then the scaling that v_div_scale asked for, rounded once.
+template <typename Float> Float divFmas(Float a, Float b, Float c, bool unscale) {
+  using T = DivisionTraits<Float>;
+  if (!unscale)
+    return std::fma(a, b, c);
+  const double factor = std::ldexp(1.0, biasedExponent(c) > T::bias ? T::scale : -T::scale);
+  return Float(wideFma(a, b, c) * factor);
+}
+
+/// Outcome of a division that needs no quotient; false for ordinary operands.
+template <typename Float> bool specialQuotient(Float denominator, Float numerator, Float &result) {
+  constexpr Float infinity = std::numeric_limits<Float>::infinity();
+  constexpr Float nan = std::numeric_limits<Float>::quiet_NaN();
+  const Float sign = std::signbit(denominator) != std::signbit(numerator) ? Float(-1) : Float(1);
+  if (std::isnan(numerator) || std::isnan(denominator))
+    result = std::isnan(numerator) ? numerator + numerator : denominator + denominator;
+  else if ((denominator == 0 && numerator == 0) ||
+           (std::isinf(denominator) && std::isinf(numerator)))
+    result = -nan;
+  else if (denominator == 0 || std::isinf(numerator))
+    result = sign * infinity;
+  else if (std::isinf(denominator) || numerator == 0)
+    result = sign * 0;
+  else
+    return false;
+  return true;
+}
+
+/// V_DIV_FIXUP of the quotient estimate.
+template <typename Float> Float divFixup(Float quotient, Float denominator, Float numerator) {
+  using T = DivisionTraits<Float>;
+  Float result;
+  if (specialQuotient(denominator, numerator, result))
+    return result;
+  const bool negative = std::signbit(denominator) != std::signbit(numerator);
+  if (biasedExponent(numerator) - biasedExponent(denominator) < T::vanishing)
+    result = 0;
+  else
+    result = std::isnan(quotient) ? std::numeric_limits<Float>::infinity() : std::fabs(quotient);
+  return negative ? -result : result;
+}
+
+F16 divFixupHalf(F16 quotient, F16 denominator, F16 numerator) {
+  float result;
+  if (specialQuotient(denominator.value, numerator.value, result))
+    return {result};
+  const bool negative = std::signbit(denominator.value) != std::signbit(numerator.value);
+  return {std::copysign(quotient.value, negative ? -1.0f : 1.0f)};
+}
+
+/// The handler of v_div_scale: a value and its VCC bit. VOP3B has no abs, and neg of no use here.
+template <typename Float> void divScaleLanes(Wave &wave, const Instruction &inst) {
+  const detail::Source<Float> which(wave, inst, 0), denominator(wave, inst, 1),
+      numerator(wave, inst, 2);
+  const uint64_t mask = writeMask(wave, inst);
+  uint64_t unscale = 0;
+  LaneBuffer rows[2];
+  for (unsigned lane = 0; lane < Wave::lanes; ++lane) {
+    const Scaled<Float> scaled = divScale(which[lane], denominator[lane], numerator[lane]);
+    const uint64_t bits = std::bit_cast<typename DivisionTraits<Float>::Bits>(scaled.value);
+    rows[0].dword[lane] = uint32_t(bits);
+    rows[1].dword[lane] = uint32_t(bits >> 32);
+    unscale |= uint64_t(scaled.unscaleLater) << lane;
+  }
+  for (unsigned n = 0; n < sizeof(Float) / 4; ++n)
+    blendRow(wave.vgpr(inst.dst[0], n), rows[n].dword, mask);
+  wave.writeScalar64(inst.dst[1], unscale & mask);
+}
+
+const Entry kEntries[] = {
+    {"V_DIV_SCALE_F32", divScaleLanes<float>},
+    {"V_DIV_SCALE_F64", divScaleLanes<double>},
+    {"V_DIV_FMAS_F32", valu<[](float a, float b, float c, MaskBit unscale) {
+       return divFmas(a, b, c, unscale.value);
+     }>},
+    {"V_DIV_FMAS_F64", valu<[](double a, double b, double c, MaskBit unscale) {
+       return divFmas(a, b, c, unscale.value);
+     }>},
+    {"V_DIV_FIXUP_F32", valu<[](float q, float d, float n) { return divFixup(q, d, n); }>},
+    {"V_DIV_FIXUP_F64", valu<[](double q, double d, double n) { return divFixup(q, d, n); }>},
+    {"V_DIV_FIXUP_F16",
+     valu<[](F16 q, F16 d, F16 n) { return divFixupHalf(q, d, n); }, HighHalf::Keep>},
+    {"V_DIV_FIXUP_LEGACY_F16", valu<[](F16 q, F16 d, F16 n) { return divFixupHalf(q, d, n); }>},
+};
+
+} // namespace
+
+void registerDivide(HandlerTable &table) { addAll(table, kEntries); }
+
+} // namespace mono::emu::valu

@@ -1,0 +1,121 @@
+// Dot products of packed small elements, added to a 32-bit accumulator.
+#include "runtime/emulator/exec/ValuFamilies.h"
+#include "runtime/emulator/exec/ValuIntegerMath.h"
+#include "runtime/emulator/exec/ValuLanes.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace mono::emu::valu {
+namespace {
+
+/// Element `n` of a dword of packed integers of `Bits` bits.
+template <unsigned Bits, bool Signed> constexpr int64_t element(uint32_t dword, unsigned n) {
+  const uint32_t top = dword << (32 - Bits * (n + 1));
+  return Signed ? int64_t(int32_t(top) >> (32 - Bits)) : int64_t(top >> (32 - Bits));
+}
+
+/// The exact sum; the caller wraps or saturates it.
+template <unsigned Bits, bool Signed>
+constexpr int64_t dotProduct(uint32_t a, uint32_t b, uint32_t c) {
+  int64_t sum = Signed ? int64_t(int32_t(c)) : int64_t(c);
+  for (unsigned n = 0; n < 32 / Bits; ++n)
+    sum += element<Bits, Signed>(a, n) * element<Bits, Signed>(b, n);
+  return sum;
+}
+
+template <unsigned Bits, bool Signed>
+constexpr auto kWrapping =
+    [](uint32_t a, uint32_t b, uint32_t c) { return uint32_t(dotProduct<Bits, Signed>(a, b, c)); };
+template <unsigned Bits, bool Signed>
+constexpr auto kSaturating = [](uint32_t a, uint32_t b, uint32_t c) {
+  using Limits = std::numeric_limits<std::conditional_t<Signed, int32_t, uint32_t>>;
+  return uint32_t(
+      std::clamp<int64_t>(dotProduct<Bits, Signed>(a, b, c), Limits::min(), Limits::max()));
+};
+
+/// Integer dot product: op_sel is ignored but for the 16-bit forms, whose halves are picked first.
+template <unsigned Bits, bool Signed> void dotInteger(Wave &wave, const Instruction &inst) {
+  valuSaturating<kWrapping<Bits, Signed>, kSaturating<Bits, Signed>>(wave, inst);
+}
+
+/// Both halves of the first two sources after op_sel, as dwords with the value in the low half.
+struct HalfPairs {
+  LaneBuffer buffers[4];
+  const uint32_t *a[2], *b[2];
+
+  HalfPairs(Wave &wave, const Instruction &inst, HalfKind kind) {
+    for (unsigned half = 0; half < 2; ++half) {
+      a[half] = fetchPackedHalf(wave, inst, inst.src[0], half, kind, buffers[half]);
+      b[half] = fetchPackedHalf(wave, inst, inst.src[1], half, kind, buffers[2 + half]);
+    }
+  }
+  HalfPairs(const HalfPairs &) = delete;
+};
+
+template <bool Signed> void dotShorts(Wave &wave, const Instruction &inst) {
+  using Element = std::conditional_t<Signed, int16_t, uint16_t>;
+  const HalfPairs pairs(wave, inst, HalfKind::Integer);
+  LaneBuffer buffer, result;
+  const uint32_t *c = fetchRow(wave, inst, inst.src[2], 0, ValueKind::Bits32, buffer);
+  using Limits = std::numeric_limits<std::conditional_t<Signed, int32_t, uint32_t>>;
+  for (unsigned lane = 0; lane < Wave::lanes; ++lane) {
+    int64_t sum = Signed ? int64_t(int32_t(c[lane])) : int64_t(c[lane]);
+    for (unsigned half = 0; half < 2; ++half)
+      sum += int64_t(Element(pairs.a[half][lane])) * Element(pairs.b[half][lane]);
+    result.dword[lane] =
+        uint32_t(inst.clamp ? std::clamp<int64_t>(sum, Limits::min(), Limits::max()) : sum);
+  }
+  storeDwords(wave, inst, result.dword, writeMask(wave, inst));
+}
+
+struct HalfElement {
+  static constexpr HalfKind kind = HalfKind::F16;
+  static float value(uint32_t bits) { return numeric::halfToFloat(uint16_t(bits)); }
+};
+struct Bf16Element {
+  static constexpr HalfKind kind = HalfKind::Bf16;
+  static float value(uint32_t bits) { return numeric::bf16ToFloat(uint16_t(bits)); }
+};
+
+/// Products of two f16 or bf16 are exact in f32; each addition rounds to nearest.
+/// `AccumulatorFirst` starts the sum from the accumulator; v_dot2_f32_bf16 adds it last (CDNA4 ISA
+/// pseudocode).
+template <typename Element, bool AccumulatorFirst>
+void dotFloats(Wave &wave, const Instruction &inst) {
+  const HalfPairs pairs(wave, inst, Element::kind);
+  LaneBuffer buffer, result;
+  const uint32_t *c = fetchRow(wave, inst, inst.src[2], 0, ValueKind::Float32, buffer);
+  float *out = reinterpret_cast<float *>(result.dword);
+  for (unsigned lane = 0; lane < Wave::lanes; ++lane) {
+    const float first = Element::value(pairs.a[0][lane]) * Element::value(pairs.b[0][lane]);
+    const float second = Element::value(pairs.a[1][lane]) * Element::value(pairs.b[1][lane]);
+    const float accumulator = std::bit_cast<float>(c[lane]);
+    out[lane] = AccumulatorFirst ? (accumulator + first) + second : (first + second) + accumulator;
+  }
+  if (inst.clamp)
+    finishFloats(wave, inst, out);
+  storeDwords(wave, inst, result.dword, writeMask(wave, inst));
+}
+
+const Entry kEntries[] = {
+    {"V_DOT2_F32_F16", dotFloats<HalfElement, true>},
+    {"V_DOT2C_F32_F16", dotFloats<HalfElement, true>},
+    {"V_DOT2_F32_BF16", dotFloats<Bf16Element, false>},
+    {"V_DOT2C_F32_BF16", dotFloats<Bf16Element, true>},
+    {"V_DOT2_I32_I16", dotShorts<true>},
+    {"V_DOT2_U32_U16", dotShorts<false>},
+    {"V_DOT2C_I32_I16", dotShorts<true>},
+    {"V_DOT4_I32_I8", dotInteger<8, true>},
+    {"V_DOT4C_I32_I8", dotInteger<8, true>},
+    {"V_DOT4_U32_U8", dotInteger<8, false>},
+    {"V_DOT8_I32_I4", dotInteger<4, true>},
+    {"V_DOT8C_I32_I4", dotInteger<4, true>},
+    {"V_DOT8_U32_U4", dotInteger<4, false>},
+};
+
+} // namespace
+
+void registerDot(HandlerTable &table) { addAll(table, kEntries); }
+
+} // namespace mono::emu::valu

@@ -1,0 +1,127 @@
+// Special functions, rounding to integers, frexp and ldexp for f16, f32 and f64.
+#include "runtime/emulator/exec/ValuFamilies.h"
+#include "runtime/emulator/exec/ValuLanes.h"
+#include "runtime/emulator/numeric/Transcendental.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace mono::emu::valu {
+namespace {
+
+/// V_FRACT: below 1 even where x - floor(x) rounds up to it.
+float fraction(float x) {
+  const float result = x - std::floor(x);
+  return result >= 1 ? 0x1.fffffep-1f : result;
+}
+double fraction(double x) {
+  const double result = x - std::floor(x);
+  return result >= 1 ? 0x1.fffffffffffffp-1 : result;
+}
+/// On the exact f32 value of an f16: the greatest f16 below 1 bounds it.
+float fractionHalf(float x) { return std::min(x - std::floor(x), 0x1.ffcp-1f); }
+
+template <typename Float> Float mantissa(Float x) {
+  int exponent;
+  return std::isfinite(x) ? std::frexp(x, &exponent) : x;
+}
+template <typename Float> int32_t exponent(Float x) {
+  int result = 0;
+  if (std::isfinite(x))
+    std::frexp(x, &result);
+  return result;
+}
+
+/// 2^e in double, which holds every product of an f32 and a power of two that can round to an f32.
+double powerOfTwo(int32_t e) {
+  return std::bit_cast<double>(uint64_t(std::clamp(e, -400, 400) + 1023) << 52);
+}
+float loadExponent(float x, int32_t e) { return float(double(x) * powerOfTwo(e)); }
+
+/// The first 1216 fraction bits of 2/pi, most significant first.
+constexpr uint64_t kTwoOverPi[] = {
+    0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561,
+    0xb7246e3a424dd2e0, 0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484,
+    0xe99c7026b45f7e41, 0x3991d639835339f4, 0x9c845f8bbdf9283b, 0x1ff897ffde05980f,
+    0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d, 0x7527bac7ebe5f17b,
+    0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab};
+
+/// 53 bits of 2/pi from fraction bit `shift` on, as an integer.
+uint64_t twoOverPiBits(unsigned shift) {
+  const unsigned word = shift / 64, bit = shift % 64;
+  const auto at = [](unsigned n) { return n < std::size(kTwoOverPi) ? kTwoOverPi[n] : 0; };
+  const uint64_t window = bit ? at(word) << bit | at(word + 1) >> (64 - bit) : at(word);
+  return window >> 11;
+}
+
+/// V_TRIG_PREOP_F64: a segment of 2/pi for the argument reduction of large angles.
+double trigPreop(double x, uint32_t segment) {
+  const int field = int(std::bit_cast<uint64_t>(x) >> 52) & 0x7ff;
+  const int shift = int(segment & 31) * 53 + std::max(field - 1077, 0);
+  const int scale = -53 - shift + (field >= 1968 ? 128 : 0);
+  return std::ldexp(double(twoOverPiBits(unsigned(shift))), scale);
+}
+
+const Entry kF32[] = {
+    {"V_RCP_F32", valu<[](float x) { return numeric::rcpF32(x); }>},
+    {"V_RCP_IFLAG_F32", valu<[](float x) { return numeric::rcpF32(x); }>},
+    {"V_RSQ_F32", valu<[](float x) { return numeric::rsqF32(x); }>},
+    {"V_SQRT_F32", valu<[](float x) { return numeric::sqrtF32(x); }>},
+    {"V_EXP_F32", valu<[](float x) { return numeric::exp2F32(x); }>},
+    {"V_EXP_LEGACY_F32", valu<[](float x) { return numeric::exp2F32(x); }>},
+    {"V_LOG_F32", valu<[](float x) { return numeric::log2F32(x); }>},
+    {"V_LOG_LEGACY_F32", valu<[](float x) { return numeric::log2F32(x); }>},
+    {"V_SIN_F32", valu<[](float x) { return numeric::sinTurnsF32(x); }>},
+    {"V_COS_F32", valu<[](float x) { return numeric::cosTurnsF32(x); }>},
+    {"V_FLOOR_F32", valu<[](float x) { return std::floor(x); }>},
+    {"V_CEIL_F32", valu<[](float x) { return std::ceil(x); }>},
+    {"V_TRUNC_F32", valu<[](float x) { return std::trunc(x); }>},
+    {"V_RNDNE_F32", valu<[](float x) { return __builtin_roundevenf(x); }>},
+    {"V_FRACT_F32", valu<[](float x) { return fraction(x); }>},
+    {"V_FREXP_MANT_F32", valu<[](float x) { return mantissa(x); }>},
+    {"V_FREXP_EXP_I32_F32", valu<[](float x) { return exponent(x); }>},
+    {"V_LDEXP_F32", valu<[](float x, int32_t e) { return loadExponent(x, e); }>},
+};
+
+const Entry kF64[] = {
+    {"V_RCP_F64", valu<[](double x) { return 1 / x; }>},
+    {"V_RSQ_F64", valu<[](double x) { return numeric::rsqF64(x); }>},
+    {"V_SQRT_F64", valu<[](double x) { return __builtin_elementwise_sqrt(x); }>},
+    {"V_FLOOR_F64", valu<[](double x) { return std::floor(x); }>},
+    {"V_CEIL_F64", valu<[](double x) { return std::ceil(x); }>},
+    {"V_TRUNC_F64", valu<[](double x) { return std::trunc(x); }>},
+    {"V_RNDNE_F64", valu<[](double x) { return __builtin_roundeven(x); }>},
+    {"V_FRACT_F64", valu<[](double x) { return fraction(x); }>},
+    {"V_FREXP_MANT_F64", valu<[](double x) { return mantissa(x); }>},
+    {"V_FREXP_EXP_I32_F64", valu<[](double x) { return exponent(x); }>},
+    {"V_LDEXP_F64", valu<[](double x, int32_t e) { return std::ldexp(x, e); }>},
+    {"V_TRIG_PREOP_F64", valu<[](double x, uint32_t n) { return trigPreop(x, n); }>},
+};
+
+const Entry kF16[] = {
+    {"V_RCP_F16", valu<[](F16 x) { return F16{1 / x.value}; }>},
+    {"V_RSQ_F16", valu<[](F16 x) { return F16{numeric::rsqF16(x.value)}; }>},
+    {"V_SQRT_F16", valu<[](F16 x) { return F16{__builtin_elementwise_sqrt(x.value)}; }>},
+    {"V_EXP_F16", valu<[](F16 x) { return F16{numeric::exp2F16(x.value)}; }>},
+    {"V_LOG_F16", valu<[](F16 x) { return F16{numeric::log2F16(x.value)}; }>},
+    {"V_SIN_F16", valu<[](F16 x) { return F16{numeric::sinTurnsF32(x.value)}; }>},
+    {"V_COS_F16", valu<[](F16 x) { return F16{numeric::cosTurnsF32(x.value)}; }>},
+    {"V_FLOOR_F16", valu<[](F16 x) { return F16{std::floor(x.value)}; }>},
+    {"V_CEIL_F16", valu<[](F16 x) { return F16{std::ceil(x.value)}; }>},
+    {"V_TRUNC_F16", valu<[](F16 x) { return F16{std::trunc(x.value)}; }>},
+    {"V_RNDNE_F16", valu<[](F16 x) { return F16{__builtin_roundevenf(x.value)}; }>},
+    {"V_FRACT_F16", valu<[](F16 x) { return F16{fractionHalf(x.value)}; }>},
+    {"V_FREXP_MANT_F16", valu<[](F16 x) { return F16{mantissa(x.value)}; }>},
+    {"V_FREXP_EXP_I16_F16", valu<[](F16 x) { return int16_t(exponent(x.value)); }>},
+    {"V_LDEXP_F16", valu<[](F16 x, int16_t e) { return F16{loadExponent(x.value, e)}; }>},
+};
+
+} // namespace
+
+void registerFloatUnary(HandlerTable &table) {
+  addAll(table, kF32);
+  addAll(table, kF64);
+  addAll(table, kF16);
+}
+
+} // namespace mono::emu::valu

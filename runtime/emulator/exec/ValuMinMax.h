@@ -1,0 +1,85 @@
+// Minimum and maximum on f16, f32 and f64 codes, NaN and signed zero rules included
+// (CDNA4 ISA, V_MIN_F32, V_MAX_F32, V_MED3_F32, V_MINIMUM3_F32). Branch-free and inlined, for the
+// lane loops around them vectorise only then.
+#pragma once
+
+#include "runtime/emulator/numeric/FloatFormat.h"
+
+#include <bit>
+#include <cstdint>
+
+namespace mono::emu::valu {
+
+/// What the rules need to know of a code type; `Bits` is its unsigned integer type.
+template <typename Bits> struct FloatCode;
+template <> struct FloatCode<uint16_t> {
+  static constexpr uint16_t infinity = 0x7c00, quietBit = 0x200, sign = 0x8000;
+  static float value(uint16_t bits) { return numeric::halfToFloat(bits); }
+};
+template <> struct FloatCode<uint32_t> {
+  static constexpr uint32_t infinity = 0x7f800000, quietBit = 0x400000, sign = 0x80000000;
+  static float value(uint32_t bits) { return std::bit_cast<float>(bits); }
+};
+template <> struct FloatCode<uint64_t> {
+  static constexpr uint64_t infinity = 0x7ffull << 52, quietBit = 1ull << 51, sign = 1ull << 63;
+  static double value(uint64_t bits) { return std::bit_cast<double>(bits); }
+};
+
+template <typename Bits> constexpr bool isNanCode(Bits bits) {
+  return Bits(bits & ~FloatCode<Bits>::sign) > FloatCode<Bits>::infinity;
+}
+template <typename Bits> constexpr bool isSignalling(Bits bits) {
+  return isNanCode(bits) && !(bits & FloatCode<Bits>::quietBit);
+}
+
+/// NaN rules shared by minimum and maximum: with IEEE a signalling NaN wins and is quietened, else
+/// a NaN yields to the other operand. `ordered` is the result for two numbers.
+template <typename Bits>
+[[gnu::always_inline]] inline Bits withNanRules(Bits a, Bits b, Bits ordered, bool ieee) {
+  using Code = FloatCode<Bits>;
+  Bits result = isNanCode(b) ? a : ordered;
+  result = isNanCode(a) ? b : result;
+  result = ieee && isSignalling(b) ? Bits(b | Code::quietBit) : result;
+  return ieee && isSignalling(a) ? Bits(a | Code::quietBit) : result;
+}
+
+/// V_MIN: -0 is less than +0. Equal operands differ at most in a zero's sign, which `|` settles.
+template <typename Bits> [[gnu::always_inline]] inline Bits minNumber(Bits a, Bits b, bool ieee) {
+  const auto x = FloatCode<Bits>::value(a), y = FloatCode<Bits>::value(b);
+  const Bits ordered = x == y ? Bits(a | b) : x < y ? a : b;
+  return withNanRules(a, b, ordered, ieee);
+}
+
+/// V_MAX: +0 is greater than -0.
+template <typename Bits> [[gnu::always_inline]] inline Bits maxNumber(Bits a, Bits b, bool ieee) {
+  const auto x = FloatCode<Bits>::value(a), y = FloatCode<Bits>::value(b);
+  const Bits ordered = x == y ? Bits(a & b) : x > y ? a : b;
+  return withNanRules(a, b, ordered, ieee);
+}
+
+/// V_MED3: with a NaN the minimum of the three, else what remains greatest without the maximum.
+template <typename Bits>
+[[gnu::always_inline]] inline Bits medianNumber(Bits a, Bits b, Bits c, bool ieee) {
+  using Code = FloatCode<Bits>;
+  const Bits least = minNumber(minNumber(a, b, ieee), c, ieee);
+  const Bits ab = maxNumber(a, b, ieee), bc = maxNumber(b, c, ieee), ac = maxNumber(a, c, ieee);
+  const auto greatest = Code::value(maxNumber(ab, c, ieee));
+  const Bits median = greatest == Code::value(a) ? bc : (greatest == Code::value(b) ? ac : ab);
+  const Bits withoutA = isNanCode(a) ? least : median;
+  const Bits withoutB = isNanCode(b) ? least : withoutA;
+  return isNanCode(c) ? least : withoutB;
+}
+
+/// IEEE 754-2019 minimum and maximum: a NaN operand gives a quiet NaN.
+template <typename Bits> Bits minimumIeee(Bits a, Bits b) {
+  if (isNanCode(a) || isNanCode(b))
+    return Bits((isNanCode(a) ? a : b) | FloatCode<Bits>::quietBit);
+  return minNumber(a, b, true);
+}
+template <typename Bits> Bits maximumIeee(Bits a, Bits b) {
+  if (isNanCode(a) || isNanCode(b))
+    return Bits((isNanCode(a) ? a : b) | FloatCode<Bits>::quietBit);
+  return maxNumber(a, b, true);
+}
+
+} // namespace mono::emu::valu

@@ -1,0 +1,129 @@
+// Outstanding memory instructions of a wavefront.
+#include "runtime/emulator/exec/Waitcnt.h"
+
+namespace mono::emu {
+
+void Waitcnt::mark(const Entry &entry, uint8_t bit) {
+  uint8_t *state = entry.scalar ? scalarState.data() : vectorState.data();
+  for (unsigned i = 0; i < entry.count; ++i)
+    state[entry.first + i] |= bit;
+}
+
+void Waitcnt::release(const Entry &entry, uint8_t bit) {
+  uint8_t *state = entry.scalar ? scalarState.data() : vectorState.data();
+  for (unsigned i = 0; i < entry.count; ++i)
+    state[entry.first + i] &= uint8_t(~bit);
+}
+
+void Waitcnt::issue(ReturnPath path, const Instruction &inst, bool scalar, unsigned first,
+                    unsigned count, bool ldsDma) {
+  Entry entry{&inst, uint16_t(first), uint8_t(count), path, scalar, ldsDma};
+  dmaIssued += ldsDma;
+  if (path == ReturnPath::Vmem || path == ReturnPath::Flat) {
+    retireVmem(maxVmcnt - 1);
+    vmem[(vmemHead + numVmem++) % vmemCapacity] = entry;
+    mark(entry, vmemBit);
+  }
+  if (path == ReturnPath::Vmem)
+    return;
+  if (path == ReturnPath::Ds) {
+    retireDs(dsCapacity - 1);
+    ds[(dsHead + numDs++) % dsCapacity] = entry;
+    mark(entry, dsBit);
+  } else {
+    // A full table of unordered loads cannot be retired one by one, but the hardware counter
+    // saturates at 15 too, so that the issue waits for some of them: forget the oldest.
+    if (numUnordered == unorderedCapacity) {
+      release(unordered[0], unorderedBit);
+      for (unsigned i = 1; i < numUnordered; ++i)
+        unordered[i - 1] = unordered[i];
+      --numUnordered;
+      for (unsigned i = 0; i < numUnordered; ++i)
+        mark(unordered[i], unorderedBit);
+    }
+    unordered[numUnordered++] = entry;
+    mark(entry, unorderedBit);
+  }
+  numLgkm = numDs + numUnordered;
+}
+
+void Waitcnt::wait(unsigned vmcnt, unsigned lgkmcnt) {
+  retireVmem(vmcnt);
+  retireDs(lgkmcnt);
+  if (lgkmcnt == 0)
+    retireUnordered();
+  numLgkm = numDs + numUnordered;
+}
+
+void Waitcnt::retireVmem(unsigned keep) {
+  while (numVmem > keep) {
+    const Entry entry = vmem[vmemHead];
+    vmemHead = (vmemHead + 1) % vmemCapacity;
+    --numVmem;
+    dmaRetired += entry.ldsDma;
+    release(entry, vmemBit);
+    // A later load to the same register keeps it pending.
+    for (unsigned i = 0; i < numVmem && entry.count; ++i) {
+      const Entry &later = vmem[(vmemHead + i) % vmemCapacity];
+      if (later.scalar == entry.scalar && later.first < entry.first + entry.count &&
+          later.first + later.count > entry.first)
+        mark(later, vmemBit);
+    }
+  }
+}
+
+void Waitcnt::retireDs(unsigned keep) {
+  while (numDs > keep) {
+    const Entry entry = ds[dsHead];
+    dsHead = (dsHead + 1) % dsCapacity;
+    --numDs;
+    release(entry, dsBit);
+    for (unsigned i = 0; i < numDs; ++i)
+      mark(ds[(dsHead + i) % dsCapacity], dsBit);
+  }
+}
+
+void Waitcnt::retireUnordered() {
+  for (unsigned i = 0; i < numUnordered; ++i)
+    release(unordered[i], unorderedBit);
+  numUnordered = 0;
+}
+
+const Instruction *Waitcnt::pendingVector(unsigned first, unsigned count,
+                                          const ReturnPath *overwriting) const {
+  uint8_t harmless = 0;
+  if (overwriting && *overwriting == ReturnPath::Vmem)
+    harmless = vmemBit;
+  if (overwriting && *overwriting == ReturnPath::Ds)
+    harmless = dsBit;
+  for (unsigned i = 0; i < count; ++i)
+    if (vectorState[first + i] & ~harmless)
+      return findEntry(false, first + i);
+  return nullptr;
+}
+
+const Instruction *Waitcnt::pendingScalar(unsigned first, unsigned count) const {
+  for (unsigned i = 0; i < count; ++i)
+    if (scalarState[first + i])
+      return findEntry(true, first + i);
+  return nullptr;
+}
+
+/// The youngest outstanding load that writes the register.
+const Instruction *Waitcnt::findEntry(bool scalar, unsigned reg) const {
+  auto writes = [&](const Entry &e) {
+    return e.scalar == scalar && reg >= e.first && reg < unsigned(e.first) + e.count;
+  };
+  for (unsigned i = numUnordered; i-- > 0;)
+    if (writes(unordered[i]))
+      return unordered[i].inst;
+  for (unsigned i = numDs; i-- > 0;)
+    if (writes(ds[(dsHead + i) % dsCapacity]))
+      return ds[(dsHead + i) % dsCapacity].inst;
+  for (unsigned i = numVmem; i-- > 0;)
+    if (writes(vmem[(vmemHead + i) % vmemCapacity]))
+      return vmem[(vmemHead + i) % vmemCapacity].inst;
+  return nullptr;
+}
+
+} // namespace mono::emu

@@ -1,0 +1,33 @@
+// The command line of monobench; the numbers themselves are not tested.
+#include "test/e2e/Process.h"
+
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace mono::test;
+
+namespace {
+
+using Monobench = ProcessTest;
+
+TEST_F(Monobench, ExitStatuses) {
+  fails(MONOBENCH, 2, "unknown option '--fast'", {"--fast"});
+  fails(MONOBENCH, 2, "--device: expected emu or hip, but got 'cuda'", {"--device=cuda"});
+  fails(MONOBENCH, 2, "no benchmark of that name", {"emulator/nothing"});
+  fails(MONOBENCH, 3, "no such device: ", {"--device=hip"});
+}
+
+TEST_F(Monobench, WritesJson) {
+  ProcessResult result =
+      run(MONOBENCH, {"emulator/mfma_bf16/threads:1", "--json=" + path("bench.json")});
+  ASSERT_EQ(result.status, 0) << result.err;
+  auto file = llvm::MemoryBuffer::getFile(path("bench.json"));
+  ASSERT_TRUE(bool(file));
+  auto json = llvm::json::parse((*file)->getBuffer());
+  ASSERT_TRUE(bool(json)) << llvm::toString(json.takeError());
+  const llvm::json::Array &runs = *json->getAsObject()->getArray("benchmarks");
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_GT(*runs[0].getAsObject()->getNumber("MAC"), 0);
+}
+
+} // namespace

@@ -1,0 +1,187 @@
+// The command line of monorun as scripts see it: exit status, what is on stdout and on stderr.
+#include "runtime/Safetensors.h"
+#include "test/e2e/Process.h"
+#include "test/runtime/ExchangeKernel.h"
+
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/JSON.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+using namespace mono;
+using namespace mono::test;
+
+namespace {
+
+class Monorun : public ProcessTest {
+protected:
+  std::string exchange() { return put("exchange.hsaco", exchangeCodeObject()); }
+
+  /// An input file for the exchange kernel: `in` on both ranks is i * step.
+  std::string inputs(uint32_t step, std::map<std::string, std::string> metadata = {}) {
+    std::vector<uint8_t> bytes(exchangeElements * 4);
+    for (unsigned i = 0; i < exchangeElements; ++i)
+      llvm::support::endian::write32le(&bytes[4 * i], i * step);
+    std::vector<TensorView> tensors = {{"in", DType::I32, {4, 64}, bytes}};
+    EXPECT_FALSE(bool(writeSafetensors(path("in.safetensors"), tensors, metadata)));
+    return path("in.safetensors");
+  }
+
+  ProcessResult run(const std::vector<std::string> &arguments) const {
+    return ProcessTest::run(MONORUN, arguments);
+  }
+  void fails(int status, const std::string &message,
+             const std::vector<std::string> &arguments) const {
+    ProcessTest::fails(MONORUN, status, message, arguments);
+  }
+};
+
+TEST_F(Monorun, UsageIsStatusTwo) {
+  fails(2, "Not enough positional command line arguments", {});
+  fails(2, "Unknown command line argument '--frobnicate'", {"--frobnicate", "x.hsaco"});
+  fails(2, "-D: expected NAME=INT, but got 'S'", {"x.hsaco", "-D", "S"});
+  fails(2, "-D: expected NAME=INT, but got 'S=four'", {"x.hsaco", "-DS=four"});
+  fails(2, "--device: expected emu or hip, but got 'cuda'", {"x.hsaco", "--device=cuda"});
+  fails(2, "--stats: expected text or json, but got 'xml'", {"x.hsaco", "--stats=xml"});
+  fails(2, "--verify: expected a seed, but got 'x'", {"x.hsaco", "--verify=x"});
+  fails(2, "--repeat: expected at least 1, but got 0", {"x.hsaco", "--repeat=0"});
+  fails(2, "give one of them", {"x.hsaco", "--verify", "--case=c"});
+  fails(2, "--coherence: expected fast or adversarial:SEED, but got 'slow'",
+        {"x.hsaco", "--coherence=slow"});
+  fails(2, "--coherence=adversarial is not available yet",
+        {"x.hsaco", "--coherence=adversarial:1"});
+  fails(2, "--trace is not available yet", {"x.hsaco", "--trace=t.json"});
+}
+
+TEST_F(Monorun, BadFilesAreStatusOne) {
+  fails(1, "nothing.hsaco: No such file or directory", {path("nothing.hsaco")});
+  fails(1, "expected FILE.mlir or FILE.hsaco", {path("kernel.so")});
+  fails(1, "bad.hsaco: not a code object", {put("bad.hsaco", "not an ELF file")});
+  fails(1, "plain.hsaco: the code object has no manifest",
+        {put("plain.hsaco", exchangeCodeObject("", 44))});
+  fails(1, "is for 2 ranks, but --ranks says 8", {exchange(), "--ranks=8"});
+  fails(1, "compiled for S = 4, but -D says 5", {exchange(), "-D", "S=5"});
+  fails(1, "has no parameter 'CTX'", {exchange(), "-DCTX=1"});
+  fails(1, "no reference is known for schedule 'exchange', only for attn_out_router",
+        {exchange(), "--verify"});
+  fails(1, "no reference is known for schedule 'exchange'", {exchange(), "--case=" + inputs(1)});
+  fails(1, "no golden cases are known for 'other', only for attn_out_router",
+        {path("other.mlir"), "--case=" + inputs(1)});
+  fails(1, "operand 'in' needs an input: give --inputs or --verify", {exchange()});
+}
+
+TEST_F(Monorun, BadInputFilesAreStatusOne) {
+  std::string kernel = exchange();
+  fails(1, "no.safetensors: No such file", {kernel, "--inputs=" + path("no.safetensors")});
+  fails(1, "not a safetensors file", {kernel, "--inputs=" + put("short.safetensors", "xy")});
+  fails(1, "tensor 'in' is packed as mfma_rows<16>, but the operand wants row_major",
+        {kernel, "--inputs=" + inputs(1, {{"layout.in", "mfma_rows<16>"}})});
+  fails(1, "metadata key 'layout.in': expected layout row_major or mfma_rows<16>",
+        {kernel, "--inputs=" + inputs(1, {{"layout.in", "swizzled"}})});
+
+  std::vector<uint8_t> bytes(1024);
+  auto file = [&](std::vector<TensorView> tensors) {
+    EXPECT_FALSE(bool(writeSafetensors(path("t.safetensors"), tensors, {})));
+    return "--inputs=" + path("t.safetensors");
+  };
+  fails(1, "tensor 'in': expected I32 [4, 64], but got F32 [4, 64]",
+        {kernel, file({{"in", DType::F32, {4, 64}, bytes}})});
+  fails(1, "tensor 'in': expected I32 [4, 64], but got I32 [256]",
+        {kernel, file({{"in", DType::I32, {256}, bytes}})});
+  fails(1, "no input for operand 'in' of rank 1",
+        {kernel, file({{"rank0/in", DType::I32, {4, 64}, bytes}})});
+  fails(1, "tensor 'rank2/in': expected a rank below 2",
+        {kernel, file({{"rank2/in", DType::I32, {4, 64}, bytes}})});
+  fails(1, "has no operand 'w'; it has in, out",
+        {kernel, file({{"w", DType::I32, {4, 64}, bytes}})});
+  fails(1, "operand 'out' is an output, but the input file has it",
+        {kernel, file({{"out", DType::I32, {4, 64}, bytes}})});
+}
+
+TEST_F(Monorun, AMissingDeviceIsStatusThree) {
+  fails(3, "monorun: no such device: ", {exchange(), "--device=hip"});
+}
+
+TEST_F(Monorun, RunsFilesToFiles) {
+  ProcessResult result = run(
+      {exchange(), "--inputs=" + inputs(3), "--repeat=3", "--outputs=" + path("out.safetensors")});
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(result.err, "");
+  auto file = SafetensorsFile::open(path("out.safetensors"));
+  ASSERT_TRUE(bool(file)) << llvm::toString(file.takeError());
+  auto out = file->get("out", DType::I32, 2);
+  ASSERT_TRUE(bool(out)) << llvm::toString(out.takeError());
+  for (unsigned i = 0; i < exchangeElements; ++i)
+    EXPECT_EQ(llvm::support::endian::read32le(&(*out)->data[4 * i]), 6 * i);
+}
+
+/// The kernel adds what lies in memory on both ranks as i32 words: with the same input on both, the
+/// output is twice the packed input.
+TEST_F(Monorun, PacksRowMajorInputs) {
+  std::string manifest = exchangeManifest();
+  std::string plain = R"("shape": [4, 64], "element": "i32", "layout": "row_major")";
+  std::string packed = R"("shape": [16, 32], "element": "bf16", "layout": "mfma_rows<16>")";
+  std::string kernel =
+      put("packed.hsaco",
+          exchangeCodeObject(manifest.replace(manifest.find(plain), plain.size(), packed)));
+  std::vector<uint8_t> rows(1024), lanes(1024);
+  for (unsigned n = 0; n < 16; ++n)
+    for (unsigned k = 0; k < 32; ++k) {
+      auto value = static_cast<uint16_t>(n * 32 + k);
+      llvm::support::endian::write16le(&rows[2 * (n * 32 + k)], value);
+      llvm::support::endian::write16le(&lanes[2 * (k / 8 * 128 + n * 8 + k % 8)], value);
+    }
+  std::string in = path("in.safetensors"), out = path("out.safetensors");
+  auto check = [&](llvm::ArrayRef<uint8_t> bytes, std::map<std::string, std::string> metadata) {
+    ASSERT_FALSE(bool(writeSafetensors(in, {{"in", DType::BF16, {16, 32}, bytes}}, metadata)));
+    ProcessResult result = run({kernel, "--inputs=" + in, "--outputs=" + out});
+    ASSERT_EQ(result.status, 0) << result.err;
+    auto file = SafetensorsFile::open(out);
+    ASSERT_TRUE(bool(file));
+    for (unsigned i = 0; i < exchangeElements; ++i)
+      EXPECT_EQ(llvm::support::endian::read32le(&file->find("out")->data[4 * i]),
+                2 * llvm::support::endian::read32le(&lanes[4 * i]));
+  };
+  check(rows, {});
+  check(lanes, {{"layout.in", "mfma_rows<16>"}});
+}
+
+TEST_F(Monorun, AnOutputNobodyWroteIsStatusOne) {
+  std::string kernel = put("skip.hsaco", exchangeCodeObject(/*skipWorkgroup=*/1));
+  fails(1, "operand 'out' of rank 0: ", {kernel, "--inputs=" + inputs(1)});
+}
+
+TEST_F(Monorun, StatsAreText) {
+  ProcessResult result = run({exchange(), "--inputs=" + inputs(1), "--stats"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  for (const char *part : {"kernel exchange: 2 ranks of 4 workgroups of 64 threads", "1 launches",
+                           "wave instructions", "bytes read", "peer mailboxes of other ranks"})
+    EXPECT_NE(result.out.find(part), std::string::npos) << part << " in " << result.out;
+}
+
+/// 4 workgroups of one wavefront a rank read 1024 bytes of `in` and write 1024 of `out`.
+TEST_F(Monorun, StatsAreJson) {
+  ProcessResult result = run({exchange(), "--inputs=" + inputs(1), "--stats=json"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  auto json = llvm::json::parse(result.out);
+  ASSERT_TRUE(bool(json)) << llvm::toString(json.takeError()) << result.out;
+  const llvm::json::Object &all = *json->getAsObject();
+  EXPECT_EQ(all.getObject("kernel")->getString("name"), "exchange");
+  ASSERT_EQ(all.getArray("ranks")->size(), exchangeRanks);
+  const llvm::json::Object &rank = *(*all.getArray("ranks"))[1].getAsObject();
+  EXPECT_EQ(rank.getInteger("mfma"), 0);
+  EXPECT_EQ(rank.getInteger("barriers"), 0);
+  std::map<std::string, std::pair<int64_t, int64_t>> bytes;
+  for (const llvm::json::Value &entry : *rank.getArray("memory")) {
+    const llvm::json::Object &memory = *entry.getAsObject();
+    if (memory.getInteger("rank") == 1)
+      bytes[memory.getString("name")->str()] = {*memory.getInteger("bytes_read"),
+                                                *memory.getInteger("bytes_written")};
+  }
+  EXPECT_EQ(bytes["in"], (std::pair<int64_t, int64_t>(1024, 0)));
+  EXPECT_EQ(bytes["out"], (std::pair<int64_t, int64_t>(0, 1024)));
+}
+
+} // namespace

@@ -1,0 +1,92 @@
+// Packing against the element formula of docs/manifest.md.
+#include "runtime/Layout.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <numeric>
+
+using namespace mono;
+
+namespace {
+
+/// A [rows, columns] matrix whose element i is i, so that every element is told apart.
+std::vector<uint16_t> numbered(size_t count) {
+  std::vector<uint16_t> values(count);
+  std::iota(values.begin(), values.end(), 0);
+  return values;
+}
+
+llvm::ArrayRef<uint8_t> bytesOf(const std::vector<uint16_t> &values) {
+  return {reinterpret_cast<const uint8_t *>(values.data()), values.size() * 2};
+}
+
+TEST(Layout, MfmaRowsFollowsTheFormula) {
+  constexpr size_t rows = 48, columns = 96;
+  TensorType type{{rows, columns}, ElementType::BF16, Layout::MfmaRows16};
+  std::vector<uint16_t> matrix = numbered(rows * columns), packed(rows * columns);
+  llvm::MutableArrayRef<uint8_t> out(reinterpret_cast<uint8_t *>(packed.data()), packed.size() * 2);
+  ASSERT_FALSE(bool(pack(type, bytesOf(matrix), out)));
+  for (size_t n = 0; n < rows; ++n)
+    for (size_t k = 0; k < columns; ++k) {
+      size_t at = ((n / 16 * (columns / 32) + k / 32) * 4 + k / 8 % 4) * 128 + n % 16 * 8 + k % 8;
+      EXPECT_EQ(packed[at], matrix[n * columns + k]) << n << ", " << k;
+    }
+}
+
+/// One tile is one A operand of v_mfma_f32_16x16x32_bf16: lane i + 16 (k / 8) holds A[i, k] as its
+/// half k % 8 (CDNA4 ISA 7.1.4), and lane l loads the 16 bytes at 16 l.
+TEST(Layout, ATileIsAnMfmaOperand) {
+  TensorType type{{16, 32}, ElementType::BF16, Layout::MfmaRows16};
+  std::vector<uint16_t> matrix = numbered(512), packed(512);
+  ASSERT_FALSE(bool(pack(type, bytesOf(matrix),
+                         {reinterpret_cast<uint8_t *>(packed.data()), packed.size() * 2})));
+  for (size_t lane = 0; lane < 64; ++lane)
+    for (size_t half = 0; half < 8; ++half) {
+      size_t i = lane % 16, k = lane / 16 * 8 + half;
+      EXPECT_EQ(packed[lane * 8 + half], matrix[i * 32 + k]);
+    }
+}
+
+TEST(Layout, UnpackUndoesPack) {
+  for (Layout layout : {Layout::RowMajor, Layout::MfmaRows16}) {
+    TensorType type{{32, 160}, ElementType::BF16, layout};
+    std::vector<uint16_t> matrix = numbered(32 * 160);
+    std::vector<uint8_t> packed(type.bytes()), back(type.bytes());
+    ASSERT_FALSE(bool(pack(type, bytesOf(matrix), packed)));
+    ASSERT_FALSE(bool(unpack(type, packed, back)));
+    EXPECT_EQ(llvm::ArrayRef<uint8_t>(back), bytesOf(matrix));
+    EXPECT_EQ(packed == back, layout == Layout::RowMajor);
+  }
+}
+
+TEST(Layout, NamesRoundTrip) {
+  for (Layout layout : {Layout::RowMajor, Layout::MfmaRows16})
+    EXPECT_EQ(parseLayout(layoutName(layout)).get(), layout);
+  EXPECT_EQ(llvm::toString(parseLayout("mfma_rows<32>").takeError()),
+            "expected layout row_major or mfma_rows<16>, but got 'mfma_rows<32>'");
+}
+
+TEST(Layout, SizesAreChecked) {
+  TensorType type{{16, 32}, ElementType::BF16, Layout::MfmaRows16};
+  std::vector<uint8_t> right(1024), wrong(1000);
+  EXPECT_EQ(llvm::toString(pack(type, wrong, right)),
+            "expected 1024 bytes (bf16 [16, 32], mfma_rows<16>), but got 1000");
+  EXPECT_EQ(llvm::toString(unpack(type, right, wrong)),
+            "expected 1024 bytes (bf16 [16, 32], mfma_rows<16>), but got 1000");
+}
+
+TEST(Layout, ShapesAreChecked) {
+  auto fault = [](Shape shape, ElementType element, Layout layout) {
+    return llvm::toString(TensorType{shape, element, layout}.check());
+  };
+  EXPECT_EQ(fault({16, 32}, ElementType::BF16, Layout::MfmaRows16), "");
+  EXPECT_NE(fault({8, 32}, ElementType::BF16, Layout::MfmaRows16), "");
+  EXPECT_NE(fault({16, 48}, ElementType::BF16, Layout::MfmaRows16), "");
+  EXPECT_NE(fault({16}, ElementType::BF16, Layout::MfmaRows16), "");
+  EXPECT_NE(fault({16, 32}, ElementType::F32, Layout::MfmaRows16), "");
+  EXPECT_NE(fault({0}, ElementType::F32, Layout::RowMajor), "");
+  EXPECT_EQ(fault({3, 5, 7}, ElementType::F32, Layout::RowMajor), "");
+}
+
+} // namespace

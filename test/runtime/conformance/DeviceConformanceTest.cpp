@@ -1,0 +1,249 @@
+// What every implementation of the device interface must do. A backend is one row at the end; where
+// its hardware is missing, its tests are skipped with the reason.
+#include "runtime/EmulatorDevice.h"
+#include "runtime/hip/HipProbe.h"
+#include "test/runtime/Assembler.h"
+
+#include "llvm/Support/Endian.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+using namespace mono;
+using namespace mono::test;
+
+namespace {
+
+/// Two devices of one backend, or the reason why there are none.
+struct Devices {
+  std::shared_ptr<void> owner;
+  std::vector<Device *> devices;
+  std::string missing;
+};
+
+struct Backend {
+  const char *name;
+  std::function<Devices()> open;
+};
+
+void PrintTo(const Backend &backend, std::ostream *out) { *out << backend.name; }
+
+class DeviceConformance : public testing::TestWithParam<Backend> {
+protected:
+  void SetUp() override {
+    opened = GetParam().open();
+    if (!opened.missing.empty())
+      GTEST_SKIP() << opened.missing;
+    ASSERT_EQ(opened.devices.size(), 2u);
+  }
+  Device &device(unsigned index = 0) { return *opened.devices[index]; }
+  DeviceBuffer buffer(uint64_t bytes, MemoryKind kind = MemoryKind::Local, unsigned index = 0) {
+    llvm::Expected<DeviceBuffer> made =
+        DeviceBuffer::allocate(device(index), bytes, "test memory", kind);
+    EXPECT_TRUE(bool(made)) << llvm::toString(made.takeError());
+    return std::move(*made);
+  }
+  Devices opened;
+};
+
+/// out[i] = in[i] + 1 for 64 lanes of each workgroup; arguments in, out.
+std::vector<uint8_t> incrementCodeObject() {
+  KernelText kernel;
+  kernel.name = "increment";
+  kernel.kernargBytes = 16;
+  kernel.body = R"(
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  v_lshl_add_u32 v1, s2, 6, v0
+  v_lshlrev_b32_e32 v1, 2, v1
+  s_waitcnt lgkmcnt(0)
+  global_load_dword v2, v1, s[4:5]
+  s_waitcnt vmcnt(0)
+  v_add_u32_e32 v2, 1, v2
+  global_store_dword v1, v2, s[6:7]
+)";
+  return assemble(kernelAssembly(kernel));
+}
+
+std::vector<uint8_t> arguments(DevicePtr in, DevicePtr out) {
+  std::vector<uint8_t> bytes(16);
+  llvm::support::endian::write64le(&bytes[0], in);
+  llvm::support::endian::write64le(&bytes[8], out);
+  return bytes;
+}
+
+TEST_P(DeviceConformance, SaysWhatItIs) {
+  const DeviceProperties &properties = device().properties();
+  EXPECT_EQ(properties.arch, "gfx950");
+  EXPECT_EQ(properties.computeUnits, 256u);
+  EXPECT_EQ(properties.ldsBytes, 163840u);
+  EXPECT_NE(properties.name, "");
+}
+
+TEST_P(DeviceConformance, CopiesBack) {
+  DeviceBuffer memory = buffer(1000);
+  EXPECT_EQ(memory.ptr() % 256, 0u);
+  std::vector<uint8_t> in(1000), out(1000);
+  for (size_t i = 0; i < in.size(); ++i)
+    in[i] = static_cast<uint8_t>(i * 7);
+  ASSERT_EQ(llvm::toString(device().write(memory.ptr(), in)), "");
+  ASSERT_EQ(llvm::toString(device().read(memory.ptr(), out)), "");
+  EXPECT_EQ(in, out);
+}
+
+TEST_P(DeviceConformance, FillsAPart) {
+  DeviceBuffer memory = buffer(64);
+  ASSERT_FALSE(bool(device().fill(memory.ptr(), 1, 64)));
+  ASSERT_FALSE(bool(device().fill(memory.ptr() + 16, 0xAB, 32)));
+  std::vector<uint8_t> out(64);
+  ASSERT_FALSE(bool(device().read(memory.ptr(), out)));
+  for (size_t i = 0; i < 64; ++i)
+    EXPECT_EQ(out[i], i >= 16 && i < 48 ? 0xAB : 1) << i;
+}
+
+TEST_P(DeviceConformance, PoisonForgetsTheContents) {
+  DeviceBuffer memory = buffer(64);
+  ASSERT_FALSE(bool(device().fill(memory.ptr(), 7, 64)));
+  ASSERT_FALSE(bool(device().poison(memory.ptr() + 32, 32)));
+  std::vector<uint8_t> kept(32), forgotten(32);
+  ASSERT_EQ(llvm::toString(device().read(memory.ptr(), kept)), "");
+  EXPECT_EQ(kept, std::vector<uint8_t>(32, 7));
+  // Either the device knows that nobody wrote them, or they are NaN.
+  if (llvm::Error error = device().read(memory.ptr() + 32, forgotten))
+    llvm::consumeError(std::move(error));
+  else
+    EXPECT_EQ(forgotten, std::vector<uint8_t>(32, 0xFF));
+}
+
+TEST_P(DeviceConformance, RefusesRangesOutsideAnAllocation) {
+  DeviceBuffer memory = buffer(256);
+  std::vector<uint8_t> bytes(257);
+  EXPECT_NE(llvm::toString(device().write(memory.ptr(), bytes)), "");
+  EXPECT_NE(llvm::toString(device().read(memory.ptr(), bytes)), "");
+  EXPECT_NE(llvm::toString(device().fill(memory.ptr(), 0, 257)), "");
+  EXPECT_NE(llvm::toString(device().free(memory.ptr() + 8)), "");
+}
+
+TEST_P(DeviceConformance, RunsAKernelOverItsGrid) {
+  auto code = device().load(incrementCodeObject());
+  ASSERT_TRUE(bool(code)) << llvm::toString(code.takeError());
+  llvm::Expected<const Kernel *> kernel = (*code)->kernel("increment");
+  ASSERT_TRUE(bool(kernel)) << llvm::toString(kernel.takeError());
+  EXPECT_EQ((*kernel)->info().kernargBytes, 16u);
+  EXPECT_EQ((*kernel)->info().scratchBytes, 0u);
+
+  DeviceBuffer in = buffer(3 * 256), out = buffer(3 * 256);
+  std::vector<uint8_t> bytes(3 * 256), result(3 * 256);
+  for (unsigned i = 0; i < 192; ++i)
+    llvm::support::endian::write32le(&bytes[4 * i], 1000 * i);
+  ASSERT_FALSE(bool(device().write(in.ptr(), bytes)));
+  std::vector<uint8_t> kernargs = arguments(in.ptr(), out.ptr());
+  LaunchConfig config;
+  config.kernel = *kernel;
+  config.workgroups = {3, 1, 1};
+  config.threads = {64, 1, 1};
+  config.kernargs = kernargs;
+  ASSERT_EQ(llvm::toString(device().launch(config)), "");
+  ASSERT_EQ(llvm::toString(device().synchronize()), "");
+  ASSERT_EQ(llvm::toString(device().read(out.ptr(), result)), "");
+  for (unsigned i = 0; i < 192; ++i)
+    EXPECT_EQ(llvm::support::endian::read32le(&result[4 * i]), 1000 * i + 1);
+}
+
+TEST_P(DeviceConformance, RunsLaunchesInOrder) {
+  auto code = device().load(incrementCodeObject());
+  ASSERT_TRUE(bool(code));
+  DeviceBuffer memory = buffer(256);
+  ASSERT_FALSE(bool(device().fill(memory.ptr(), 0, 256)));
+  std::vector<uint8_t> kernargs = arguments(memory.ptr(), memory.ptr());
+  LaunchConfig config;
+  config.kernel = (*code)->kernel("increment").get();
+  config.threads = {64, 1, 1};
+  config.kernargs = kernargs;
+  for (int i = 0; i < 10; ++i)
+    ASSERT_FALSE(bool(device().launch(config)));
+  ASSERT_EQ(llvm::toString(device().synchronize()), "");
+  std::vector<uint8_t> out(256);
+  ASSERT_FALSE(bool(device().read(memory.ptr(), out)));
+  EXPECT_EQ(llvm::support::endian::read32le(&out[252]), 10u);
+}
+
+TEST_P(DeviceConformance, ReachesPeerVisibleMemoryOfAnotherDevice) {
+  auto code = device(0).load(incrementCodeObject());
+  ASSERT_TRUE(bool(code));
+  DeviceBuffer in = buffer(256), out = buffer(256, MemoryKind::PeerVisible, 1);
+  ASSERT_FALSE(bool(device(0).fill(in.ptr(), 0, 256)));
+  std::vector<uint8_t> kernargs = arguments(in.ptr(), out.ptr());
+  LaunchConfig config;
+  config.kernel = (*code)->kernel("increment").get();
+  config.threads = {64, 1, 1};
+  config.kernargs = kernargs;
+  ASSERT_FALSE(bool(device(0).launch(config)));
+  ASSERT_EQ(llvm::toString(device(0).synchronize()), "");
+  std::vector<uint8_t> bytes(256);
+  ASSERT_EQ(llvm::toString(device(1).read(out.ptr(), bytes)), "");
+  EXPECT_EQ(llvm::support::endian::read32le(&bytes[0]), 1u);
+}
+
+TEST_P(DeviceConformance, LoadingFaultsAreErrors) {
+  std::vector<uint8_t> good = incrementCodeObject();
+  EXPECT_NE(llvm::toString(device().load(llvm::ArrayRef(good).take_front(200)).takeError()), "");
+  auto code = device().load(good);
+  ASSERT_TRUE(bool(code));
+  std::string error = llvm::toString((*code)->kernel("decrement").takeError());
+  EXPECT_NE(error.find("decrement"), std::string::npos) << error;
+}
+
+TEST_P(DeviceConformance, ResidentGridsMustFit) {
+  auto code = device().load(incrementCodeObject());
+  ASSERT_TRUE(bool(code));
+  DeviceBuffer memory = buffer(256);
+  std::vector<uint8_t> kernargs = arguments(memory.ptr(), memory.ptr());
+  LaunchConfig config;
+  config.kernel = (*code)->kernel("increment").get();
+  config.workgroups = {100000, 1, 1};
+  config.threads = {64, 1, 1};
+  config.kernargs = kernargs;
+  config.resident = true;
+  llvm::Error error = device().launch(config);
+  error = llvm::joinErrors(std::move(error), device().synchronize());
+  EXPECT_NE(llvm::toString(std::move(error)), "");
+}
+
+TEST_P(DeviceConformance, RefusesMoreLdsThanThereIs) {
+  auto code = device().load(incrementCodeObject());
+  ASSERT_TRUE(bool(code));
+  DeviceBuffer memory = buffer(256);
+  ASSERT_FALSE(bool(device().fill(memory.ptr(), 0, 256)));
+  std::vector<uint8_t> kernargs = arguments(memory.ptr(), memory.ptr());
+  LaunchConfig config;
+  config.kernel = (*code)->kernel("increment").get();
+  config.threads = {64, 1, 1};
+  config.kernargs = kernargs;
+  auto launch = [&](uint64_t bytes) {
+    config.dynamicLdsBytes = bytes;
+    llvm::Error error = device().launch(config);
+    return llvm::toString(llvm::joinErrors(std::move(error), device().synchronize()));
+  };
+  EXPECT_EQ(launch(163840), "");
+  EXPECT_NE(launch(163841), "");
+}
+
+Devices openEmulator() {
+  llvm::Expected<std::unique_ptr<EmulatorNode>> node = EmulatorNode::create(2);
+  if (!node)
+    return {nullptr, {}, llvm::toString(node.takeError())};
+  std::shared_ptr<EmulatorNode> shared = std::move(*node);
+  return {shared, shared->devices(), ""};
+}
+
+Devices openHip() {
+  return {nullptr, {}, hip::probe().message + "; this build cannot launch on HIP yet"};
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, DeviceConformance,
+                         testing::Values(Backend{"emulator", openEmulator},
+                                         Backend{"hip", openHip}),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+} // namespace
