@@ -373,5 +373,18 @@ LogicalResult RoutineOp::verify() {
   return success();
 }
 
+//===----------------------------------------------------------------------===//
+// Names in printed IR
+//===----------------------------------------------------------------------===//
+
+void ParamOp::getAsmResultNames(OpAsmSetValueNameFn set) { set(getResult(), getName()); }
+void RanksOp::getAsmResultNames(OpAsmSetValueNameFn set) { set(getRank(), "rank"); }
+void OperandOp::getAsmResultNames(OpAsmSetValueNameFn set) { set(getResult(), getName()); }
+void MailboxOp::getAsmResultNames(OpAsmSetValueNameFn set) { set(getResult(), getName()); }
+void RegionOp::getAsmResultNames(OpAsmSetValueNameFn set) { set(getResult(), getName()); }
+void StageOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn set) {
+  set(region.getArgument(0), "t");
+}
+
 #define GET_OP_CLASSES
 #include "dialect/Mono.cpp.inc"

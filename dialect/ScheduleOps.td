@@ -10,6 +10,9 @@ include "mlir/IR/SymbolInterfaces.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/OpAsmInterface.td"
 
+/// The SSA name of a declaration is the name it declares.
+def Mono_NamedResult : DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>;
+
 def Mono_ImportOp : Mono_Op<"import"> {
   let summary = "make the routines of another file callable";
   let description = [{
@@ -55,7 +58,7 @@ def Mono_ScheduleOp : Mono_Op<"schedule", [IsolatedFromAbove, Symbol, SingleBloc
   let hasVerifier = 1;
 }
 
-def Mono_ParamOp : Mono_Op<"param", [Pure]> {
+def Mono_ParamOp : Mono_Op<"param", [Pure, Mono_NamedResult]> {
   let summary = "a named integer that is fixed when the schedule is compiled";
   let description = [{
     The legal set stands beside the name: `in [1 to 8]` or `in [1, 2, 4, 8]`. The value comes from
@@ -83,7 +86,7 @@ def Mono_ParamOp : Mono_Op<"param", [Pure]> {
   }];
 }
 
-def Mono_RanksOp : Mono_Op<"ranks", [Pure]> {
+def Mono_RanksOp : Mono_Op<"ranks", [Pure, Mono_NamedResult]> {
   let summary = "the number of tensor parallel ranks, and the index of this one";
   let description = [{
     Says that the schedule runs on that many devices at once and gives the index of the device that
@@ -100,7 +103,7 @@ def Mono_RanksOp : Mono_Op<"ranks", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Mono_OperandOp : Mono_Op<"operand", [Pure]> {
+def Mono_OperandOp : Mono_Op<"operand", [Pure, Mono_NamedResult]> {
   let summary = "a kernel argument";
   let description = [{
     Name, access, shape, element type and layout. `weight` marks what is streamed once a launch and
@@ -123,7 +126,7 @@ def Mono_OperandOp : Mono_Op<"operand", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Mono_MailboxOp : Mono_Op<"mailbox", [Pure]> {
+def Mono_MailboxOp : Mono_Op<"mailbox", [Pure, Mono_NamedResult]> {
   let summary = "memory through which stages on other workgroups or ranks get data";
   let description = [{
     Kind `tagged`: every 32-bit payload (one f32 or i32, or two bf16) lies beside a 32-bit epoch tag
@@ -150,7 +153,7 @@ def Mono_MailboxOp : Mono_Op<"mailbox", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Mono_RegionOp : Mono_Op<"region", [Pure]> {
+def Mono_RegionOp : Mono_Op<"region", [Pure, Mono_NamedResult]> {
   let summary = "a named part of the workgroup's LDS";
   let description = [{
     A region lives from the first stage that uses it to the last; regions whose lives do not meet may
@@ -178,7 +181,8 @@ def Mono_RegionOp : Mono_Op<"region", [Pure]> {
   }];
 }
 
-def Mono_StageOp : Mono_Op<"stage", [SingleBlock, NoTerminator, AttrSizedOperandSegments, ParentOneOf<["ScheduleOp", "RoutineOp"]>]> {
+def Mono_StageOp : Mono_Op<"stage", [
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>, SingleBlock, NoTerminator, AttrSizedOperandSegments, ParentOneOf<["ScheduleOp", "RoutineOp"]>]> {
   let summary = "tasks, the workgroups that run them, and what one workgroup does for a task";
   let description = [{
     Task t of the stage runs on workgroup (base + t) mod C of the C workgroups of the grid. A

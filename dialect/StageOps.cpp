@@ -43,6 +43,12 @@ std::string text(AffineExpr expr) {
   return result;
 }
 
+/// Whether an offset is a multiple of `step` for every task. What parameters still decide counts as
+/// one: binding makes them constants and verifies again.
+bool isMultiple(AffineMap offsets, unsigned axis, int64_t step) {
+  return offsets.getNumSymbols() > 0 || offsets.getResult(axis).isMultipleOf(step);
+}
+
 /// Checks that `[offsets] [sizes]` fits what is known of the shape of `source`. Offsets that depend
 /// on the task are bounded when the schedule is bound.
 LogicalResult verifyBox(Operation *op, Value source, AffineMap offsets, ArrayRef<int64_t> sizes) {
@@ -178,7 +184,7 @@ LogicalResult StreamOp::verify() {
   if (failed(verifyBox(*this, getSource(), getOffsets(), sizes)))
     return failure();
   for (auto [axis, step] : {std::pair{0, gfx950::kMfmaM}, std::pair{1, gfx950::kMfmaK}})
-    if (!getOffsets().getResult(axis).isMultipleOf(step))
+    if (!isMultiple(getOffsets(), axis, step))
       return emitOpError() << "expected an offset on axis " << axis << " that is a multiple of "
                            << step << ", the tile of #mono.mfma_rows<16>, but got "
                            << text(getOffsets().getResult(axis));
@@ -229,7 +235,7 @@ LogicalResult ContractOp::verify() {
     diag.attachNote(getWeights().getLoc()) << "weights come from here";
     return diag;
   }
-  if (!getOffsets().getResult(1).isMultipleOf(8))
+  if (!isMultiple(getOffsets(), 1, 8))
     return emitOpError() << "expected a depth offset that is a multiple of 8 elements (16-byte "
                             "loads), but got "
                          << text(getOffsets().getResult(1));
@@ -245,7 +251,7 @@ LogicalResult PostOp::verify() {
   if (failed(verifyWrite(*this, getMailbox(), value, getOffsets())))
     return failure();
   if (value.getElementType().isBF16() &&
-      !getOffsets().getResult(getOffsets().getNumResults() - 1).isMultipleOf(2))
+      !isMultiple(getOffsets(), getOffsets().getNumResults() - 1, 2))
     return emitOpError() << "expected an even offset on the last axis (two bf16 share a tagged "
                             "word), but got "
                          << text(getOffsets().getResult(getOffsets().getNumResults() - 1));
@@ -287,7 +293,7 @@ LogicalResult ReceiveOp::verify() {
     return success();
   int64_t rank = mailbox->shape.size();
   if (mailbox->element.isBF16() &&
-      (!getOffsets().getResult(rank - 1).isMultipleOf(2) ||
+      (!isMultiple(getOffsets(), rank - 1, 2) ||
        (!ShapedType::isDynamic(sizes.back()) && sizes.back() % 2 != 0)))
     return emitOpError() << "expected an even offset and size on the last axis (two bf16 share a "
                             "tagged word)";

@@ -32,7 +32,7 @@ def Mono_LoadOp : Mono_SliceOp<"load", [MemoryEffects<[MemRead]>]> {
                        Variadic<Index>:$size_args, AffineMapAttr:$sizes);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    $source custom<Exprs>($offset_args, $offsets) custom<Exprs>($size_args, $sizes) attr-dict
+    $source `` custom<Exprs>($offset_args, $offsets) custom<Exprs>($size_args, $sizes) attr-dict
     `:` type($result)
   }];
   let extraClassDeclaration = sliceDeclaration;
@@ -53,7 +53,7 @@ def Mono_StoreOp : Mono_Op<"store", [MemoryEffects<[MemWrite]>]> {
   let arguments = (ins AnyRankedTensor:$value, Mono_BufferType:$target,
                        Variadic<Index>:$offset_args, AffineMapAttr:$offsets);
   let assemblyFormat = [{
-    $value `,` $target custom<Exprs>($offset_args, $offsets) attr-dict `:` type($value)
+    $value `,` $target `` custom<Exprs>($offset_args, $offsets) attr-dict `:` type($value)
   }];
   let hasVerifier = 1;
 }
@@ -77,7 +77,7 @@ def Mono_StreamOp : Mono_SliceOp<"stream", [MemoryEffects<[MemRead]>]> {
                        ConfinedAttr<I64Attr, [IntPositive]>:$split_k);
   let results = (outs Mono_StreamType:$result);
   let assemblyFormat = [{
-    $source custom<Exprs>($offset_args, $offsets) custom<Exprs>($size_args, $sizes)
+    $source `` custom<Exprs>($offset_args, $offsets) custom<Exprs>($size_args, $sizes)
     `split_k` `(` $split_k `)` attr-dict
   }];
   let extraClassDeclaration = sliceDeclaration;
@@ -103,7 +103,7 @@ def Mono_ContractOp : Mono_SliceOp<"contract", [MemoryEffects<[MemRead]>]> {
                        Variadic<Index>:$size_args, AffineMapAttr:$sizes, Mono_StreamType:$weights);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    $source custom<Exprs>($offset_args, $offsets) custom<Exprs>($size_args, $sizes) `,` $weights
+    $source `` custom<Exprs>($offset_args, $offsets) custom<Exprs>($size_args, $sizes) `,` $weights
     attr-dict `:` type($result)
   }];
   let extraClassDeclaration = sliceDeclaration;
@@ -125,7 +125,7 @@ def Mono_PostOp : Mono_Op<"post", [MemoryEffects<[MemWrite]>]> {
   let arguments = (ins AnyRankedTensor:$value, Mono_MailboxType:$mailbox,
                        Variadic<Index>:$offset_args, AffineMapAttr:$offsets);
   let assemblyFormat = [{
-    $value `to` $mailbox custom<Exprs>($offset_args, $offsets) attr-dict `:` type($value)
+    $value `to` $mailbox `` custom<Exprs>($offset_args, $offsets) attr-dict `:` type($value)
   }];
   let hasVerifier = 1;
 }
@@ -149,7 +149,7 @@ def Mono_ReceiveOp : Mono_SliceOp<"receive", [MemoryEffects<[MemRead, MemWrite]>
                        Optional<Mono_BufferType>:$region);
   let results = (outs Optional<AnyRankedTensor>:$result);
   let assemblyFormat = [{
-    $source custom<Exprs>($offset_args, $offsets) custom<Exprs>($size_args, $sizes)
+    $source `` custom<Exprs>($offset_args, $offsets) custom<Exprs>($size_args, $sizes)
     (`sum` $sum^)? (`into` $region^)? attr-dict (`:` type($result)^)?
   }];
   let extraClassDeclaration = sliceDeclaration;

@@ -3,7 +3,7 @@
 # LLVM 22) if any of it is missing. Does nothing, quickly, when all is there.
 set -eu
 
-packages="llvm-22-dev libmlir-22-dev mlir-22-tools liblld-22-dev lld-22 clang-22 llvm-22-tools
+packages="llvm-22-dev libmlir-22-dev mlir-22-tools liblld-22-dev lld-22 clang-22 libclang-rt-22-dev llvm-22-tools
   clang-format-22 libfmt-dev libgtest-dev libgmock-dev libbenchmark-dev ccache ninja-build cmake
   make python3"
 

@@ -16,8 +16,8 @@ enum class Check : uint8_t {
   LdsUninit,      ///< "lds-uninit": a read of LDS bytes this workgroup never wrote
   RegisterUninit, ///< "register-uninit": a read of a register nobody wrote. Off by default:
                   ///< compilers read undefined registers where the value does not matter
-  Alignment, ///< "alignment": a scalar memory address that is not a multiple of 4
-  Deadlock,  ///< "deadlock": no wave can make progress. Off: only the budget ends such a run
+  Alignment,      ///< "alignment": a scalar memory address that is not a multiple of 4
+  Deadlock,       ///< "deadlock": no wave can make progress. Off: only the budget ends such a run
 };
 inline constexpr unsigned checkCount = 7;
 

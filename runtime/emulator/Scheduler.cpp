@@ -279,8 +279,9 @@ bool Worker::mayRun(const Wave &wave, uint64_t epoch) const {
     return true;
   if (wave.status != WaveStatus::Sleeping || wave.lastRound == round)
     return false;
+  // Nothing moves here: poll often enough to tell a deadlock, then wait for the other threads.
   if (idleRounds != 0)
-    return true; // nothing moves anywhere: poll, to see whether it is a deadlock
+    return idleRounds < shared.options.deadlockRounds || epoch != wave.seenEpoch;
   return epoch != wave.seenEpoch && round >= wave.wakeRound;
 }
 

@@ -83,9 +83,9 @@ namespace {
 
 /// Source lanes of every control, so that the switch above runs once a process and not once a lane.
 struct ControlTable {
-  static constexpr unsigned controls = kRowNewBcast + 16;
-  uint8_t source[controls][Wave::lanes]; // 0 where there is none
-  uint64_t inRange[controls];            // bit per lane: has a source
+  static constexpr unsigned controls = 512; // dpp_ctrl has 9 bits; undefined ones have no source
+  uint8_t source[controls][Wave::lanes];    // 0 where there is none
+  uint64_t inRange[controls];               // bit per lane: has a source
 
   ControlTable() {
     for (unsigned ctrl = 0; ctrl < controls; ++ctrl) {
@@ -106,12 +106,12 @@ const ControlTable &controlTable() {
 
 /// Lanes whose source is in range and enabled.
 uint64_t readableLanes(const Wave &wave, const DppControl &dpp, const ControlTable &table) {
-  const uint64_t inRange = table.inRange[dpp.ctrl], exec = wave.exec();
+  const uint64_t inRange = table.inRange[dpp.ctrl & 511], exec = wave.exec();
   if (exec == Wave::allLanes || dpp.fetchInactive)
     return inRange;
   uint64_t readable = 0;
   for (unsigned lane = 0; lane < Wave::lanes; ++lane)
-    readable |= (exec >> table.source[dpp.ctrl][lane] & 1) << lane;
+    readable |= (exec >> table.source[dpp.ctrl & 511][lane] & 1) << lane;
   return readable & inRange;
 }
 
@@ -153,7 +153,7 @@ uint64_t selectedLanes(const DppControl &dpp) {
 
 void dppFetch(const Wave &wave, const DppControl &dpp, const uint32_t *source, uint32_t *out) {
   const ControlTable &table = controlTable();
-  const uint8_t *from = table.source[dpp.ctrl];
+  const uint8_t *from = table.source[dpp.ctrl & 511];
   alignas(32) uint32_t readable[Wave::lanes];
   valu::expandMask(readableLanes(wave, dpp, table), readable);
   if (staysInRow(dpp.ctrl)) {

@@ -125,9 +125,13 @@ std::vector<uint8_t> assemble(const AsmKernel &k) {
       line("next_free_vgpr", k.agprs ? accumOffset + k.agprs : k.vgprs) +
       line("next_free_sgpr", 96) + line("accum_offset", accumOffset) +
       line("system_vgpr_workitem_id", k.workitemDims) +
-      // The mode of compiled kernels; the assembler would flush f32 denormals.
-      line("float_denorm_mode_32", 3) + (k.scratchBytes ? line("enable_private_segment", 1) : "") +
-      k.extraDirectives + "  .end_amdhsa_kernel\n";
+      // The mode of compiled kernels, unless the test says another; the assembler's default would
+      // flush f32 denormals.
+      (k.extraDirectives.find("float_denorm_mode_32") == std::string::npos
+           ? line("float_denorm_mode_32", 3)
+           : "") +
+      (k.scratchBytes ? line("enable_private_segment", 1) : "") + k.extraDirectives +
+      "  .end_amdhsa_kernel\n";
   text += R"(
   .amdgpu_metadata
 amdhsa.version: [1, 2]
