@@ -167,6 +167,7 @@ llvm::Expected<CompileResult> compile(StringRef path, const CompileOptions &opti
   DialectRegistry registry;
   registerDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  context.printOpOnDiagnostic(false); // the line of the file says more than the op's generic form
   auto sources = std::make_shared<llvm::SourceMgr>();
   sources->AddNewSourceBuffer(std::move(*file), llvm::SMLoc());
   SourceMgrDiagnosticHandler diagnostics(*sources, &context);

@@ -62,16 +62,16 @@ template <typename T> static double ulps(T value, double reference, int precisio
   return std::abs(v - reference) / lastPlace(reference, precision, minExp);
 }
 
-template <> double ulpError(float value, double reference) {
+double ulpError(float value, double reference) {
   return ulps(value, reference, 24, -126);
 }
-template <> double ulpError(_Float16 value, double reference) {
+double ulpError(_Float16 value, double reference) {
   return ulps(value, reference, 11, -14);
 }
-template <> double ulpError(__bf16 value, double reference) {
+double ulpError(__bf16 value, double reference) {
   return ulps(value, reference, 8, -126);
 }
-template <> double ulpError(double value, double reference) {
+double ulpError(double value, double reference) {
   return ulps(value, reference, 53, -1022);
 }
 

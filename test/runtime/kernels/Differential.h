@@ -126,19 +126,30 @@ template <typename T> bool sameValue(T a, T b) {
   return std::memcmp(&a, &b, sizeof a) == 0 || (isNan(a) && isNan(b));
 }
 
+/// What a stream can print of a value: small integers as numbers, reals as double.
+template <typename T> auto printable(T value) {
+  if constexpr (std::is_integral_v<T>)
+    return +value;
+  else
+    return double(value);
+}
+
 template <typename T> void Differential::expectSame(const Buffer<T> &buffer, const char *what) {
   std::vector<T> values = read(buffer);
   unsigned wrong = 0;
   for (size_t n = 0; n < values.size(); ++n)
     if (!sameValue(values[n], buffer.host[n]) && ++wrong <= 5)
-      ADD_FAILURE() << what << "[" << n << "]: expected " << +buffer.host[n] << ", but got "
-                    << +values[n];
+      ADD_FAILURE() << what << "[" << n << "]: expected " << printable(buffer.host[n])
+                    << ", but got " << printable(values[n]);
   EXPECT_EQ(wrong, 0u) << what << ": of " << values.size() << " elements";
 }
 
 /// Distance of `value` from the exact `reference` in units of the last place of `reference` as a
 /// T (of the smallest denormal below the normal range). NaN matches NaN, infinity infinity.
-template <typename T> double ulpError(T value, double reference);
+double ulpError(float value, double reference);
+double ulpError(double value, double reference);
+double ulpError(_Float16 value, double reference);
+double ulpError(__bf16 value, double reference);
 
 /// A suite that runs at each optimization level named where it is instantiated.
 class KernelSuite : public testing::TestWithParam<const char *> {};
