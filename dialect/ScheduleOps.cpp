@@ -208,11 +208,6 @@ LogicalResult OperandOp::verify() {
 LogicalResult MailboxOp::verify() {
   if (failed(verifyElement(*this, getElement())) || failed(verifyShape(*this, getShape())))
     return failure();
-  if (getScope() == Scope::Peers && getSlots() < 2)
-    return emitOpError() << "expected at least 2 slots in a mailbox of scope 'peers', but got "
-                         << getSlots()
-                         << ": a rank that is one launch ahead would overwrite words its peer has "
-                            "not read";
   int64_t last = staticValues(getShape()).back();
   if (getElement().isBF16() && !ShapedType::isDynamic(last) && last % 2 != 0)
     return emitOpError() << "expected an even last axis in a bf16 mailbox (two values share a "

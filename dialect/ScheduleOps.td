@@ -134,7 +134,8 @@ def Mono_MailboxOp : Mono_Op<"mailbox", [Pure, Mono_NamedResult]> {
     memory model), so a word whose tag is this launch's epoch is complete: no flag, no fence and no
     barrier is needed. Scope `device` joins workgroups of one device, `peers` also ranks; the memory
     of a peers mailbox belongs to the receiver. `slots` is the reuse distance in launches: ranks may
-    be a launch apart, so `peers` needs at least 2.
+    be a launch apart, so `peers` needs 2 where every rank receives from every rank it posts to, and
+    more where it hears from them in a roundabout way only.
 
     Example (test/dialect/ops.mlir):
     ```mlir

@@ -1,8 +1,11 @@
 // Evaluation of offsets for a task and rank, and walking of boxes.
 #include "lowering/Check/Boxes.h"
 
+#include "dialect/Describe.h"
 #include "dialect/Exprs.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -20,24 +23,151 @@ int64_t workgroupOf(StageOp stage, int64_t task) {
   return (staticValues(stage.getBase()).front() + task) % ctas;
 }
 
-FailureOr<SmallVector<int64_t>> offsetsOf(Operation *op, AffineMap offsets, OperandRange args,
-                                          const Instance &instance) {
-  Builder builder(op->getContext());
-  SmallVector<Attribute> values;
-  for (Value arg : args) {
-    if (isa<BlockArgument>(arg))
-      values.push_back(builder.getIndexAttr(instance.task));
-    else if (arg.getDefiningOp<RanksOp>())
-      values.push_back(builder.getIndexAttr(instance.rank));
-    else
-      return op->emitError() << "expected offsets that depend on the task, the rank and parameters "
-                                "only";
+//===----------------------------------------------------------------------===//
+// Offsets
+//===----------------------------------------------------------------------===//
+
+/// Value of an affine expression; none on a division by zero. AffineExpr's own folding works on
+/// attributes and is a hundred times slower, which counts over a million boxes.
+static std::optional<int64_t> evaluate(AffineExpr expr, ArrayRef<int64_t> dims,
+                                       ArrayRef<int64_t> symbols) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return constant.getValue();
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return dims[dim.getPosition()];
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+    return symbols[symbol.getPosition()];
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  std::optional<int64_t> lhs = evaluate(binary.getLHS(), dims, symbols);
+  std::optional<int64_t> rhs = evaluate(binary.getRHS(), dims, symbols);
+  if (!lhs || !rhs)
+    return std::nullopt;
+  switch (binary.getKind()) {
+  case AffineExprKind::Add:
+    return *lhs + *rhs;
+  case AffineExprKind::Mul:
+    return *lhs * *rhs;
+  default:
+    break;
   }
-  SmallVector<Attribute> results;
-  if (failed(offsets.constantFold(values, results)))
-    return op->emitError() << "expected offsets with a value (division by zero?)";
-  return llvm::map_to_vector(results, [](Attribute a) { return cast<IntegerAttr>(a).getInt(); });
+  if (*rhs <= 0)
+    return std::nullopt;
+  switch (binary.getKind()) {
+  case AffineExprKind::FloorDiv:
+    return llvm::divideFloorSigned(*lhs, *rhs);
+  case AffineExprKind::CeilDiv:
+    return llvm::divideCeilSigned(*lhs, *rhs);
+  default:
+    return llvm::mod(*lhs, *rhs);
+  }
 }
+
+std::optional<SmallVector<int64_t>> MemoryAccess::offsetsOf(int64_t task, int64_t rank) const {
+  SmallVector<int64_t> values =
+      llvm::map_to_vector(argIsTask, [&](bool isTask) { return isTask ? task : rank; });
+  ArrayRef<int64_t> dims = ArrayRef(values).take_front(offsets.getNumDims());
+  ArrayRef<int64_t> symbols = ArrayRef(values).drop_front(offsets.getNumDims());
+  SmallVector<int64_t> result;
+  for (AffineExpr expr : offsets.getResults()) {
+    std::optional<int64_t> value = evaluate(expr, dims, symbols);
+    if (!value)
+      return std::nullopt;
+    result.push_back(*value);
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Accesses
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// What an op touches, before its offsets are looked at.
+struct Raw {
+  Value memory;
+  bool writes;
+  AffineMap offsets;
+  OperandRange args;
+  SmallVector<int64_t> sizes;
+};
+
+/// The box a store or post fills: the tensor's shape behind ones.
+SmallVector<int64_t> writtenBox(Value value, AffineMap offsets) {
+  auto shape = cast<RankedTensorType>(value.getType()).getShape();
+  SmallVector<int64_t> sizes(offsets.getNumResults() - shape.size(), 1);
+  llvm::append_range(sizes, shape);
+  return sizes;
+}
+
+std::optional<Raw> rawAccess(Operation *op) {
+  return llvm::TypeSwitch<Operation *, std::optional<Raw>>(op)
+      .Case<LoadOp, StreamOp, ContractOp, ReceiveOp>([](auto o) {
+        return Raw{o.getSource(), false, o.getOffsets(), o.getOffsetArgs(), o.getStaticSizes()};
+      })
+      .Case<StoreOp>([](StoreOp o) {
+        return Raw{o.getTarget(), true, o.getOffsets(), o.getOffsetArgs(),
+                   writtenBox(o.getValue(), o.getOffsets())};
+      })
+      .Case<PostOp>([](PostOp o) {
+        return Raw{o.getMailbox(), true, o.getOffsets(), o.getOffsetArgs(),
+                   writtenBox(o.getValue(), o.getOffsets())};
+      })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+/// `receive ... into` also writes a region, all of it.
+std::optional<MemoryAccess> intoAccess(const MemoryAccess &receive) {
+  auto op = dyn_cast<ReceiveOp>(receive.op);
+  if (!op || !op.getRegion())
+    return std::nullopt;
+  MemoryAccess result = receive;
+  result.memory = op.getRegion();
+  result.writes = true;
+  result.shape = declaredBy(op.getRegion())->shape;
+  result.sizes = result.shape;
+  result.argIsTask.clear();
+  SmallVector<AffineExpr> zeros(result.shape.size(), getAffineConstantExpr(0, op.getContext()));
+  result.offsets = AffineMap::get(0, 0, zeros, op.getContext());
+  return result;
+}
+
+} // namespace
+
+FailureOr<std::vector<MemoryAccess>> collectAccesses(ScheduleOp schedule) {
+  std::vector<MemoryAccess> accesses;
+  int64_t stageIndex = 0;
+  for (auto stage : schedule.getBody().front().getOps<StageOp>()) {
+    int64_t opIndex = 0;
+    for (Operation &op : stage.getBody().front()) {
+      std::optional<Raw> raw = rawAccess(&op);
+      if (!raw) {
+        ++opIndex;
+        continue;
+      }
+      MemoryAccess access{
+          &op,         stage,        stageIndex, opIndex++,  raw->memory,
+          raw->writes, raw->offsets, {},         raw->sizes, declaredBy(raw->memory)->shape};
+      for (Value arg : raw->args) {
+        bool isTask = isa<BlockArgument>(arg);
+        if (!isTask && !arg.getDefiningOp<RanksOp>())
+          return op.emitError() << "expected offsets that depend on the task, the rank and "
+                                   "parameters only";
+        access.argIsTask.push_back(isTask);
+      }
+      std::optional<MemoryAccess> into = intoAccess(access);
+      accesses.push_back(std::move(access));
+      if (into)
+        accesses.push_back(std::move(*into));
+    }
+    ++stageIndex;
+  }
+  return accesses;
+}
+
+//===----------------------------------------------------------------------===//
+// Boxes
+//===----------------------------------------------------------------------===//
 
 void forEachRun(ArrayRef<int64_t> shape, ArrayRef<int64_t> offsets, ArrayRef<int64_t> sizes,
                 function_ref<void(int64_t, int64_t)> visit) {
@@ -57,6 +187,31 @@ void forEachRun(ArrayRef<int64_t> shape, ArrayRef<int64_t> offsets, ArrayRef<int
     if (axis < 0)
       return;
   }
+}
+
+int64_t elementCount(ArrayRef<int64_t> shape) {
+  int64_t count = 1;
+  for (int64_t size : shape)
+    count *= size;
+  return count;
+}
+
+std::string indexText(ArrayRef<int64_t> shape, int64_t element) {
+  SmallVector<int64_t> index(shape.size());
+  for (int64_t axis = int64_t(shape.size()) - 1; axis >= 0; --axis) {
+    index[axis] = element % shape[axis];
+    element /= shape[axis];
+  }
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::interleaveComma(index, os);
+  return text;
+}
+
+std::string taskText(const MemoryAccess &access, int64_t task) {
+  return ("task " + Twine(task) + " of stage '" + access.stage.getName() + "' on workgroup " +
+          Twine(workgroupOf(access.stage, task)))
+      .str();
 }
 
 } // namespace mono

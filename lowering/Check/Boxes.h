@@ -1,16 +1,12 @@
-// The boxes a bound schedule touches, task by task: the common ground of the checks.
+// The boxes a bound schedule touches, task by task and rank by rank: the common ground of the
+// checks.
 #pragma once
 
 #include "dialect/Mono.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include <string>
 
 namespace mono {
-
-/// One execution of an op: the task of its stage and the rank it runs on.
-struct Instance {
-  int64_t task = 0;
-  int64_t rank = 0;
-};
 
 /// Number of ranks of a bound schedule.
 int64_t rankCount(ScheduleOp schedule);
@@ -21,16 +17,41 @@ int64_t taskCount(StageOp stage);
 /// Workgroup of the grid that runs `task`.
 int64_t workgroupOf(StageOp stage, int64_t task);
 
-/// Values of the offsets of a mono op of a stage for one instance; fails with a diagnostic on an
-/// offset that depends on anything but the task and the rank.
-mlir::FailureOr<llvm::SmallVector<int64_t>> offsetsOf(mlir::Operation *op, mlir::AffineMap offsets,
-                                                      mlir::OperandRange args,
-                                                      const Instance &instance);
+/// One op of a stage that touches an operand, a region or a mailbox.
+struct MemoryAccess {
+  mlir::Operation *op;
+  mutable StageOp stage; // op handles have no const accessors
+  int64_t stageIndex;    ///< position of the stage in the file
+  int64_t opIndex;       ///< position of the op in its stage
+  mlir::Value memory;
+  bool writes;
+  mlir::AffineMap offsets;
+  llvm::SmallVector<bool> argIsTask; ///< for each argument of `offsets`: the task, or the rank
+  llvm::SmallVector<int64_t> sizes;
+  llvm::SmallVector<int64_t> shape; ///< of the memory
+
+  bool dependsOnRank() const { return llvm::is_contained(argIsTask, false); }
+  /// The rank's offsets for one task. None on a division by zero.
+  std::optional<llvm::SmallVector<int64_t>> offsetsOf(int64_t task, int64_t rank) const;
+};
+
+/// All accesses of the schedule in file order; fails with a diagnostic on offsets that depend on
+/// anything but the task, the rank and parameters.
+mlir::FailureOr<std::vector<MemoryAccess>> collectAccesses(ScheduleOp schedule);
 
 /// Visits the row-major indices of the box `offsets`, `sizes` in a memory of the given shape, one
 /// run of the last axis at a time: (first index, length).
 void forEachRun(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> offsets,
                 llvm::ArrayRef<int64_t> sizes,
                 llvm::function_ref<void(int64_t first, int64_t length)> visit);
+
+/// Number of elements of a memory.
+int64_t elementCount(llvm::ArrayRef<int64_t> shape);
+
+/// "1, 0, 4" for a message: the index, axis by axis, of a row-major element.
+std::string indexText(llvm::ArrayRef<int64_t> shape, int64_t element);
+
+/// "task 3 of stage 'reduce' on workgroup 195".
+std::string taskText(const MemoryAccess &access, int64_t task);
 
 } // namespace mono

@@ -35,6 +35,9 @@ struct Options {
   /// Instructions a wave runs before the next one gets its turn.
   unsigned quantum = 20'000;
   Checks checks = Checks::defaults();
+  /// A deadlock must also last this long before it is reported while memory is mapped or shared
+  /// that the host or another process may write (mapHost, share).
+  unsigned deadlockPatienceMs = 2000;
 };
 
 /// What a kernel needs, from its descriptor and the code object's metadata.
@@ -72,6 +75,8 @@ struct Launch {
   std::vector<uint8_t> kernarg; ///< exactly the kernarg segment; see Machine::run
   /// The whole grid must be on the chip at once (a spinning schedule); otherwise workgroups queue.
   bool resident = false;
+  DevicePtr multigridSync = 0; ///< value of hidden_multigrid_sync_arg: grid barrier of a
+                               ///< cooperative launch
 };
 
 /// N ranks, each one gfx950 device (256 CUs). Calls may come from several host threads; they are
@@ -107,6 +112,20 @@ public:
   llvm::Error poison(unsigned rank, DevicePtr ptr, uint64_t bytes);
   /// Number of bytes of the range that nobody wrote.
   llvm::Expected<uint64_t> unwrittenBytes(unsigned rank, DevicePtr ptr, uint64_t bytes);
+
+  /// Makes host memory visible to all ranks at its own address, as written memory. It must stay
+  /// mapped until unmapHost(), and may not overlap another mapping.
+  llvm::Error mapHost(void *start, uint64_t bytes, llvm::StringRef name);
+  llvm::Error unmapHost(void *start);
+
+  /// Copies between any two places: device memory of any rank, or host memory for an address
+  /// outside the device windows, which the caller vouches for. The ranges may overlap. Unlike
+  /// read(), it takes unwritten bytes along: from device to device they stay unwritten.
+  llvm::Error copy(uint64_t to, uint64_t from, uint64_t bytes);
+
+  /// Moves an allocation into shared memory that another process can map, and counts it as written.
+  /// The file descriptor belongs to the machine and lives as long as the allocation.
+  llvm::Expected<int> share(unsigned rank, DevicePtr ptr);
 
   /// Validates a code object and places it in the memory of `rank`. The module lives as long as the
   /// machine, or until unload().

@@ -87,6 +87,8 @@ static uint64_t hiddenValue(llvm::StringRef kind, const Launch &launch) {
   }
   if (kind == "hidden_dynamic_lds_size")
     return launch.dynamicLdsBytes;
+  if (kind == "hidden_multigrid_sync_arg")
+    return launch.multigridSync;
   if (kind == "hidden_private_base")
     return aperture::privateBase >> 32;
   if (kind == "hidden_shared_base")

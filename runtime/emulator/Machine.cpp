@@ -33,6 +33,13 @@ struct Machine::Impl {
   std::vector<std::map<TrafficKey, AllocationTraffic>> traffic;
   std::recursive_mutex lock;
 
+  /// Where an address leads; `allocation` is null for plain host memory.
+  struct Place {
+    Allocation *allocation;
+    uint8_t *host;
+  };
+  llvm::Expected<Place> place(uint64_t address, uint64_t bytes) const;
+
   llvm::Expected<const ParsedCode *> parse(llvm::ArrayRef<uint8_t> file);
   llvm::Expected<Module *> check(Module *module) const;
   void merge(const std::vector<std::vector<std::unique_ptr<ExecStats>>> &counters);
@@ -112,6 +119,66 @@ llvm::Expected<uint64_t> Machine::unwrittenBytes(unsigned rank, DevicePtr ptr, u
   if (!allocation)
     return allocation.takeError();
   return (*allocation)->countUnwritten(ptr, bytes);
+}
+
+llvm::Error Machine::mapHost(void *start, uint64_t bytes, llvm::StringRef name) {
+  std::lock_guard guard(impl->lock);
+  return impl->memory.mapHost(start, bytes, name);
+}
+
+llvm::Error Machine::unmapHost(void *start) {
+  std::lock_guard guard(impl->lock);
+  return impl->memory.unmapHost(start);
+}
+
+llvm::Expected<int> Machine::share(unsigned rank, DevicePtr ptr) {
+  std::lock_guard guard(impl->lock);
+  auto allocation = impl->memory.findRange(rank, ptr, 1);
+  if (!allocation)
+    return allocation.takeError();
+  int file = (*allocation)->share();
+  if (file < 0)
+    return makeError("'{}' cannot be moved to shared memory: the host has no {} bytes for it",
+                     (*allocation)->name, (*allocation)->size);
+  return file;
+}
+
+llvm::Expected<Machine::Impl::Place> Machine::Impl::place(uint64_t address, uint64_t bytes) const {
+  if (!memory.isDeviceAddress(address))
+    return Place{nullptr, reinterpret_cast<uint8_t *>(address)};
+  Allocation *allocation = memory.find(address);
+  if (!allocation || !allocation->contains(address, bytes)) {
+    unsigned rank = unsigned((address >> AddressSpace::rankShift) - AddressSpace::firstWindow);
+    return makeError("{}", memory.explainFault(rank, address, bytes));
+  }
+  return Place{allocation, allocation->host(address)};
+}
+
+llvm::Error Machine::copy(uint64_t to, uint64_t from, uint64_t bytes) {
+  std::lock_guard guard(impl->lock);
+  if (bytes == 0)
+    return llvm::Error::success();
+  auto target = impl->place(to, bytes), source = impl->place(from, bytes);
+  llvm::Error error = llvm::joinErrors(target ? llvm::Error::success() : target.takeError(),
+                                       source ? llvm::Error::success() : source.takeError());
+  if (error)
+    return error;
+  if (Allocation *written = target->allocation) {
+    const Allocation *origin = source->allocation;
+    if (!origin || origin->isWritten(from, bytes)) {
+      written->markWritten(to, bytes);
+    } else {
+      std::vector<bool> known(bytes);
+      for (uint64_t n = 0; n < bytes; ++n)
+        known[n] = origin->isWritten(from + n, 1);
+      written->markUnwritten(to, bytes);
+      for (uint64_t n = 0; n < bytes; ++n)
+        if (known[n])
+          written->markWritten(to + n, 1);
+    }
+  }
+  std::memmove(target->host, source->host, bytes);
+  return llvm::Error::success();
 }
 
 // ---- modules
@@ -250,7 +317,10 @@ llvm::Error Machine::run(llvm::ArrayRef<Launch> launches) {
   }
   if (!error && !prepared.empty()) {
     std::vector<std::vector<std::unique_ptr<ExecStats>>> counters;
-    error = runLaunches(prepared, impl->options, ranks(), impl->memory.idLimit(), counters);
+    Options options = impl->options;
+    if (!impl->memory.isOpenToOthers())
+      options.deadlockPatienceMs = 0;
+    error = runLaunches(prepared, options, ranks(), impl->memory.idLimit(), counters);
     impl->merge(counters);
     for (const auto &launch : prepared)
       ++impl->stats[launch->context.rank].launches;

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstring>
 #include <sys/mman.h>
+#include <unistd.h>
 
 namespace mono::emu {
 
@@ -21,12 +22,19 @@ static constexpr uint64_t tailBytes = 64;
 
 Allocation::Allocation(unsigned rank, uint64_t base, uint64_t size, std::string name,
                        MemoryKind kind)
-    : rank(rank), base(base), size(size), name(std::move(name)), kind(kind),
+    : rank(rank), base(base), size(size), name(std::move(name)), kind(kind), owned(true),
       bytes(mapZeroPages(size + tailBytes)), writtenBits(mapZeroPages(size / 8 + tailBytes)),
       unwritten(size) {}
 
+Allocation::Allocation(void *start, uint64_t size, std::string name)
+    : rank(0), base(reinterpret_cast<uint64_t>(start)), size(size), name(std::move(name)),
+      kind(MemoryKind::PeerVisible), owned(false), bytes(static_cast<uint8_t *>(start)),
+      unwritten(0) {}
+
 Allocation::~Allocation() {
-  if (bytes)
+  if (sharedFile >= 0)
+    close(sharedFile);
+  if (bytes && owned)
     munmap(bytes, size + tailBytes);
   if (writtenBits)
     munmap(writtenBits, size / 8 + tailBytes);
@@ -93,6 +101,27 @@ uint64_t Allocation::countUnwritten(uint64_t address, uint64_t count) const {
   return missing;
 }
 
+int Allocation::share() {
+  if (sharedFile >= 0 || !owned)
+    return sharedFile;
+  uint64_t mapped = size + tailBytes;
+  int file = memfd_create("mono-device-memory", MFD_CLOEXEC);
+  if (file < 0)
+    return -1;
+  void *view = ftruncate(file, off_t(mapped)) == 0
+                   ? mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
+                   : MAP_FAILED;
+  if (view == MAP_FAILED) {
+    close(file);
+    return -1;
+  }
+  std::memcpy(view, bytes, mapped);
+  munmap(bytes, mapped);
+  bytes = static_cast<uint8_t *>(view);
+  unwritten = 0;
+  return sharedFile = file;
+}
+
 static uint64_t alignUp(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
@@ -119,15 +148,25 @@ llvm::Expected<Allocation *> AddressSpace::allocate(unsigned rank, uint64_t byte
 
   memory.cursor = end;
   memory.used += bytes;
+  number(*allocation);
+  memory.allocations.push_back(std::move(allocation)); // the cursor only grows: still sorted
+  return memory.allocations.back().get();
+}
+
+/// Gives an allocation its dense index.
+void AddressSpace::number(Allocation &allocation) {
   if (freeIds.empty()) {
     freeIds.push_back(unsigned(byId.size()));
     byId.push_back(nullptr);
   }
-  allocation->id = freeIds.back();
+  allocation.id = freeIds.back();
   freeIds.pop_back();
-  byId[allocation->id] = allocation.get();
-  memory.allocations.push_back(std::move(allocation)); // the cursor only grows: still sorted
-  return memory.allocations.back().get();
+  byId[allocation.id] = &allocation;
+}
+
+void AddressSpace::forget(const Allocation &allocation) {
+  byId[allocation.id] = nullptr;
+  freeIds.push_back(allocation.id);
 }
 
 llvm::Error AddressSpace::free(unsigned rank, uint64_t base) {
@@ -138,17 +177,49 @@ llvm::Error AddressSpace::free(unsigned rank, uint64_t base) {
     return makeError("free of 0x{:x}: not the start of an allocation of rank {}", base, rank);
   RankMemory &memory = perRank[rank];
   memory.used -= allocation->size;
-  byId[allocation->id] = nullptr;
-  freeIds.push_back(allocation->id);
+  forget(*allocation);
   std::erase_if(memory.allocations, [&](const auto &a) { return a.get() == allocation; });
   return llvm::Error::success();
 }
 
+llvm::Error AddressSpace::mapHost(void *start, uint64_t bytes, llvm::StringRef name) {
+  uint64_t begin = reinterpret_cast<uint64_t>(start), end = begin + bytes;
+  if (bytes == 0 || end < begin)
+    return makeError("host memory '{}': expected at least 1 byte, but got {}", name, bytes);
+  if (isDeviceAddress(begin) || isDeviceAddress(end - 1))
+    return makeError("host memory '{}': 0x{:x} is a device address", name, begin);
+  auto after = std::find_if(hostMapped.begin(), hostMapped.end(),
+                            [&](const auto &a) { return a->base + a->size > begin; });
+  if (after != hostMapped.end() && (*after)->base < end)
+    return makeError("host memory '{}': {} bytes at 0x{:x} overlap '{}'", name, bytes, begin,
+                     (*after)->name);
+  auto allocation = std::make_unique<Allocation>(start, bytes, name.str());
+  number(*allocation);
+  hostMapped.insert(after, std::move(allocation));
+  return llvm::Error::success();
+}
+
+llvm::Error AddressSpace::unmapHost(void *start) {
+  uint64_t base = reinterpret_cast<uint64_t>(start);
+  auto it = std::find_if(hostMapped.begin(), hostMapped.end(),
+                         [&](const auto &a) { return a->base == base; });
+  if (it == hostMapped.end())
+    return makeError("0x{:x} is not the start of mapped host memory", base);
+  forget(**it);
+  hostMapped.erase(it);
+  return llvm::Error::success();
+}
+
+bool AddressSpace::isOpenToOthers() const {
+  if (!hostMapped.empty())
+    return true;
+  return std::any_of(byId.begin(), byId.end(),
+                     [](const Allocation *a) { return a && a->isShared(); });
+}
+
 Allocation *AddressSpace::find(uint64_t address) const {
   uint64_t rank = (address >> rankShift) - firstWindow;
-  if (rank >= perRank.size())
-    return nullptr;
-  const auto &list = perRank[rank].allocations;
+  const auto &list = rank < perRank.size() ? perRank[rank].allocations : hostMapped;
   auto it =
       std::upper_bound(list.begin(), list.end(), address,
                        [](uint64_t a, const auto &allocation) { return a < allocation->base; });

@@ -17,6 +17,8 @@ class Allocation {
 public:
   /// Maps host memory for `size` bytes; data() is null if the host refuses.
   Allocation(unsigned rank, uint64_t base, uint64_t size, std::string name, MemoryKind kind);
+  /// Host memory at its own address, visible to every rank; the caller keeps owning it.
+  Allocation(void *start, uint64_t size, std::string name);
   ~Allocation();
   Allocation(const Allocation &) = delete;
   Allocation &operator=(const Allocation &) = delete;
@@ -46,9 +48,16 @@ public:
   void markUnwritten(uint64_t address, uint64_t count);
   uint64_t countUnwritten(uint64_t address, uint64_t count) const;
 
+  /// Moves the data to a memory file, so that another process can map it, and marks all as written.
+  /// The descriptor, or -1 if the host refuses. Not during a launch.
+  int share();
+  bool isShared() const { return sharedFile >= 0; }
+
 private:
   template <typename Fn> void forEachMaskByte(uint64_t address, uint64_t count, Fn fn) const;
 
+  const bool owned;
+  int sharedFile = -1;
   uint8_t *bytes = nullptr;
   uint8_t *writtenBits = nullptr; ///< bit n of byte m: byte 8 m + n of the allocation
   std::atomic<uint64_t> unwritten;
@@ -70,6 +79,15 @@ public:
                                         MemoryKind kind);
   llvm::Error free(unsigned rank, uint64_t base);
 
+  llvm::Error mapHost(void *start, uint64_t bytes, llvm::StringRef name);
+  llvm::Error unmapHost(void *start);
+  /// True if someone outside the machine may write memory that kernels read.
+  bool isOpenToOthers() const;
+  /// True if the address belongs to a rank, allocated or not.
+  bool isDeviceAddress(uint64_t address) const {
+    return (address >> rankShift) - firstWindow < perRank.size();
+  }
+
   /// The allocation that contains `address`, or null.
   Allocation *find(uint64_t address) const;
   /// The allocation of `rank` that contains the whole range, or an error for host calls.
@@ -90,7 +108,11 @@ private:
     uint64_t cursor = 0; ///< next free offset; addresses are not reused
     uint64_t used = 0;
   };
+  void number(Allocation &allocation);
+  void forget(const Allocation &allocation);
+
   std::vector<RankMemory> perRank;
+  std::vector<std::unique_ptr<Allocation>> hostMapped; ///< sorted by base
   std::vector<Allocation *> byId;
   std::vector<unsigned> freeIds;
 };

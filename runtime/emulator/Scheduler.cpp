@@ -198,6 +198,7 @@ private:
   unsigned thread;
   uint64_t round = 0;
   uint64_t idleRounds = 0;
+  std::chrono::steady_clock::time_point idleSince;
   std::vector<std::unique_ptr<Workgroup>> spare; ///< storage to use again
 };
 
@@ -330,10 +331,14 @@ void Worker::noteIdleness(bool progress, uint64_t epochBefore) {
       std::this_thread::sleep_for(std::chrono::microseconds(20));
     return;
   }
+  auto now = std::chrono::steady_clock::now();
+  if (idleRounds == 0)
+    idleSince = now;
   mine.rounds = ++idleRounds;
   if (idleRounds < shared.options.deadlockRounds)
     return;
-  if (shared.options.checks.has(Check::Deadlock) && shared.isDeadlock()) {
+  bool patient = now - idleSince < std::chrono::milliseconds(shared.options.deadlockPatienceMs);
+  if (!patient && shared.options.checks.has(Check::Deadlock) && shared.isDeadlock()) {
     shared.deadlock = true;
     shared.stop = true;
     return;

@@ -119,13 +119,6 @@ mono.schedule @layout_k target("gfx950") grid(1 x 64) {
 
 // -----
 
-mono.schedule @one_slot target("gfx950") grid(1 x 64) {
-  // expected-error @below {{expected at least 2 slots in a mailbox of scope 'peers', but got 1: a rank that is one launch ahead would overwrite words its peer has not read}}
-  %m = mono.mailbox "m" tagged scope(peers) slots(1) [4] : f32
-}
-
-// -----
-
 mono.schedule @scope target("gfx950") grid(1 x 64) {
   // expected-error @below {{expected scope 'device' or 'peers', but got 'galaxy'}}
   %m = mono.mailbox "m" tagged scope(galaxy) slots(1) [4] : f32

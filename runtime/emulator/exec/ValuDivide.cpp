@@ -78,18 +78,21 @@ template <typename Float> Scaled<Float> divScale(Float which, Float denominator,
   return {which, false};
 }
 
-/// a * b + c before rounding, near enough that rounding it to Float is rounding the exact value.
-double wideFma(float a, float b, float c) {
-  const double product = double(a) * double(b), addend = c;
-  const double sum = product + addend;
+/// a * b + c rounded to odd in a wider format: rounding that to Float is rounding the exact value.
+template <typename Wide, typename Bits, typename Float> Wide fmaToOdd(Float a, Float b, Float c) {
+  const Wide product = Wide(a) * Wide(b), addend = c, sum = product + addend;
   // TwoSum gives the rounding error; leave it behind as an odd last bit.
-  const double part = sum - product;
-  const double error = (product - (sum - part)) + (addend - part);
-  if (error == 0 || !std::isfinite(sum) || (std::bit_cast<uint64_t>(sum) & 1))
+  const Wide part = sum - product;
+  const Wide error = (product - (sum - part)) + (addend - part);
+  const Bits bits = std::bit_cast<Bits>(sum);
+  if (error == 0 || error != error || (bits & 1))
     return sum;
-  return std::nextafter(sum, error > 0 ? HUGE_VAL : -HUGE_VAL);
+  return std::bit_cast<Wide>((error > 0) == (sum > 0) ? bits + 1 : bits - 1);
 }
-__float128 wideFma(double a, double b, double c) { return __float128(a) * b + c; }
+double wideFma(float a, float b, float c) { return fmaToOdd<double, uint64_t>(a, b, c); }
+__float128 wideFma(double a, double b, double c) {
+  return fmaToOdd<__float128, unsigned __int128>(a, b, c);
+}
 
 /// V_DIV_FMAS: fused multiply-add, then the scaling that v_div_scale asked for, rounded once.
 template <typename Float> Float divFmas(Float a, Float b, Float c, bool unscale) {

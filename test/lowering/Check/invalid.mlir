@@ -110,13 +110,15 @@ mono.schedule @missing_task target("gfx950") grid(4 x 64) {
 mono.schedule @wrong_order target("gfx950") grid(4 x 64) {
   %a = mono.operand "a" read [4, 64] : f32
   %m = mono.mailbox "m" tagged scope(device) slots(1) [4, 64] : f32
+  // expected-note @below {{every workgroup walks the stages in file order; let the stage that posts come before the one that waits}}
   mono.stage "wait" (%t) tasks [4] base [0] {
-    // expected-error @below {{this wait would never end: element [0, 0] of mailbox 'm' is posted by stage 'post', which is not before stage 'wait' that waits for it}}
+    // expected-error @below {{this wait would never end: task 0 of stage 'wait' on workgroup 0 waits for mailbox 'm' in a circle, one line a step:}}
+    // expected-note @below {{comes after this wait for mailbox 'm' on workgroup 0}}
     %v = mono.receive %m[0, 0] [4, 64] : tensor<4x64xf32>
   }
   mono.stage "post" (%t) tasks [4] base [0] {
     %v = mono.load %a[%t, 0] [1, 64] : tensor<1x64xf32>
-    // expected-note @below {{posted here; every workgroup walks the stages in file order, so move this stage before the one that waits}}
+    // expected-note @below {{mailbox 'm' is posted here by task 0 of stage 'post' on workgroup 0, which}}
     mono.post %v to %m[%t, 0] : tensor<1x64xf32>
   }
 }

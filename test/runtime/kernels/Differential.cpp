@@ -68,9 +68,6 @@ double ulpError(float value, double reference) {
 double ulpError(_Float16 value, double reference) {
   return ulps(value, reference, 11, -14);
 }
-double ulpError(__bf16 value, double reference) {
-  return ulps(value, reference, 8, -126);
-}
 double ulpError(double value, double reference) {
   return ulps(value, reference, 53, -1022);
 }

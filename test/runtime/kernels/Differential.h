@@ -149,7 +149,6 @@ template <typename T> void Differential::expectSame(const Buffer<T> &buffer, con
 double ulpError(float value, double reference);
 double ulpError(double value, double reference);
 double ulpError(_Float16 value, double reference);
-double ulpError(__bf16 value, double reference);
 
 /// A suite that runs at each optimization level named where it is instantiated.
 class KernelSuite : public testing::TestWithParam<const char *> {};

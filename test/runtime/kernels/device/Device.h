@@ -11,13 +11,11 @@ using u32 = unsigned;
 using i64 = long;
 using u64 = unsigned long;
 using f16 = _Float16;
-using bf16 = __bf16;
 using f32 = float;
 using f64 = double;
 
-template <typename T> struct TypeIdentity {
-  using type = T;
-};
+/// Lets an array type stand before the name it declares.
+template <typename T> using As = T;
 
 #if defined(__AMDGCN__)
 #include "test/runtime/kernels/device/DeviceGpu.h"

@@ -1,10 +1,12 @@
 // The gfx950 meaning of the names of Device.h, through compiler builtins alone: no device library.
 #pragma once
 
+using bf16 = __bf16;
+
 #define DEVICE static __attribute__((device))
 #define KERNEL extern "C" __attribute__((global))
 /// An LDS variable `name` of `type` (which may be an array type).
-#define SHARED(name, ...) __attribute__((shared)) TypeIdentity<__VA_ARGS__>::type name
+#define SHARED(name, ...) __attribute__((shared)) As<__VA_ARGS__> name
 /// The LDS that the launch asked for beyond the static one, as an array of `type`.
 #define DYNAMIC_SHARED(name, type)                                                                 \
   extern __attribute__((shared)) u64 dynamicLds[];                                                 \
@@ -48,6 +50,10 @@ DEVICE u64 ballot(bool predicate) { return __builtin_amdgcn_ballot_w64(predicate
 // Device-scope atomics; each returns the old value.
 template <typename T> DEVICE T atomicAdd(T *p, T v) {
   return __hip_atomic_fetch_add(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+/// Also publishes what this work-item has written, and sees what earlier callers published.
+template <typename T> DEVICE T atomicAddAcquireRelease(T *p, T v) {
+  return __hip_atomic_fetch_add(p, v, __ATOMIC_ACQ_REL, __HIP_MEMORY_SCOPE_AGENT);
 }
 template <typename T> DEVICE T atomicSub(T *p, T v) {
   return __hip_atomic_fetch_sub(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);

@@ -3,16 +3,19 @@
 #pragma once
 
 #include "test/runtime/kernels/HostGrid.h"
+#include "test/runtime/kernels/device/HostBfloat.h"
 
 #include <bit>
 #include <cmath>
 #include <cstring>
 
+using bf16 = HostBfloat;
+
 #define DEVICE inline
 #define KERNEL inline
 #define SHARED(name, ...)                                                                          \
   static char name##Site;                                                                          \
-  using name##Type = TypeIdentity<__VA_ARGS__>::type;                                              \
+  using name##Type = As<__VA_ARGS__>;                                              \
   name##Type &name = *static_cast<name##Type *>(                                                   \
       mono::emu::test::host::ldsVariable(&name##Site, sizeof(name##Type)))
 #define DYNAMIC_SHARED(name, type)                                                                 \
@@ -48,6 +51,7 @@ template <typename T> DEVICE T atomicExchange(T *p, T v) {
   return old;
 }
 template <typename T> DEVICE T atomicAdd(T *p, T v) { return atomicExchange(p, T(*p + v)); }
+template <typename T> DEVICE T atomicAddAcquireRelease(T *p, T v) { return atomicAdd(p, v); }
 template <typename T> DEVICE T atomicSub(T *p, T v) { return atomicExchange(p, T(*p - v)); }
 template <typename T> DEVICE T atomicMin(T *p, T v) { return atomicExchange(p, v < *p ? v : *p); }
 template <typename T> DEVICE T atomicMax(T *p, T v) { return atomicExchange(p, v > *p ? v : *p); }
