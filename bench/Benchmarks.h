@@ -9,4 +9,7 @@ void registerCompile();
 /// emulator/...: instruction rates of the emulator, and whole kernels on it.
 void registerEmulator();
 
+/// launch/...: what a launch costs in the runtime itself, without a GPU.
+void registerLaunch();
+
 } // namespace mono::bench

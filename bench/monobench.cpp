@@ -17,7 +17,7 @@ enum ExitStatus { Good = 0, BadInput = 1, Usage = 2, NoDevice = 3 };
 
 constexpr StringLiteral usage =
     "usage: monobench [NAME]... [--device=emu|hip] [--json=F]\n"
-    "  NAME  compile, emulator, or one benchmark such as emulator/valu\n";
+    "  NAME  compile, emulator, launch, or one benchmark such as emulator/valu\n";
 
 struct Options {
   std::vector<std::string> names;
@@ -62,6 +62,7 @@ std::vector<std::string> libraryFlags(const Options &options) {
 ExitStatus runBenchmarks(const Options &options) {
   mono::bench::registerCompile();
   mono::bench::registerEmulator();
+  mono::bench::registerLaunch();
   std::vector<std::string> flags = libraryFlags(options);
   std::vector<char *> pointers;
   for (std::string &flag : flags)
@@ -88,7 +89,7 @@ int main(int argc, char **argv) {
   }
   if (options->device == "hip") {
     errs() << "monobench: no such device: " << mono::hip::probe().message
-           << "; this build cannot launch on HIP yet\n";
+           << "; no benchmark runs on HIP yet\n";
     return NoDevice;
   }
   return runBenchmarks(*options);

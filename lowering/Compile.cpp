@@ -2,17 +2,20 @@
 #include "lowering/Compile.h"
 
 #include "dialect/Mono.h"
+#include "lowering/Bind/Bind.h"
 #include "lowering/Manifest.h"
 #include "lowering/Pipeline.h"
+#include "lowering/Residency.h"
+#include "lowering/codeobject/Comgr.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/Timing.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LLVMContext.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/SHA256.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
@@ -36,11 +39,9 @@ Bytes print(Operation *op) {
 
 DictionaryAttr sourceAttr(MLIRContext *context, StringRef path, StringRef contents) {
   Builder builder(context);
-  std::array<uint8_t, 32> hash =
-      llvm::SHA256::hash(ArrayRef(contents.bytes_begin(), contents.bytes_end()));
   return builder.getDictionaryAttr(
       {builder.getNamedAttr("file", builder.getStringAttr(llvm::sys::path::filename(path))),
-       builder.getNamedAttr("hash", builder.getStringAttr(llvm::toHex(hash, true)))});
+       builder.getNamedAttr("hash", builder.getStringAttr(llvm::toHex(digestOf(contents), true)))});
 }
 
 /// The pass groups a form needs.
@@ -59,21 +60,51 @@ Step lastStep(const CompileOptions &options) {
   }
 }
 
-/// A kernel that spills reads and writes memory nobody planned for.
-llvm::Error checkResources(const std::vector<KernelResources> &kernels) {
-  for (const KernelResources &k : kernels)
+/// A kernel that spills reads and writes memory nobody planned for; one whose workgroups are not
+/// all resident hangs.
+llvm::Error checkResources(const std::vector<KernelResources> &kernels, const Residence &grid) {
+  for (const KernelResources &k : kernels) {
     if (k.scratchBytes || k.vgprSpills || k.sgprSpills)
       return failure("expected no scratch and no spills in kernel '" + k.name + "', but got " +
                      Twine(k.scratchBytes) + " bytes of scratch, " + Twine(k.vgprSpills) +
                      " spilled VGPRs and " + Twine(k.sgprSpills) +
                      " spilled SGPRs; use smaller tiles or fewer words in flight");
+    if (llvm::Error error = checkResidency(k, grid))
+      return error;
+  }
   return llvm::Error::success();
 }
 
-/// From the LLVM dialect on.
-llvm::Error generate(Operation *gpuModule, const CompileOptions &options, TimingScope &timing,
-                     CompileResult &result) {
+/// Keeps what the code generator reports: LLVM's default is to end the process at an error.
+class ErrorCollector : public llvm::DiagnosticHandler {
+public:
+  explicit ErrorCollector(std::string &errors) : errors(errors) {}
+
+  bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
+    if (info.getSeverity() != llvm::DS_Error)
+      return false;
+    llvm::raw_string_ostream stream(errors);
+    llvm::DiagnosticPrinterRawOStream printer(stream);
+    stream << (errors.empty() ? "" : "; ");
+    info.print(printer);
+    return true;
+  }
+
+private:
+  std::string &errors;
+};
+
+llvm::Expected<Bytes> link(ArrayRef<uint8_t> relocatable, StringRef linker) {
+  return linker == "comgr" ? linkWithComgr(relocatable) : linkWithLld(relocatable);
+}
+
+/// From the LLVM dialect to machine code, or to the text of an earlier form.
+llvm::Expected<Bytes> generateCode(Operation *gpuModule, const CompileOptions &options,
+                                   TimingScope &timing) {
+  std::shared_lock lock(llvmOptionsMutex());
   llvm::LLVMContext context;
+  std::string errors;
+  context.setDiagnosticHandler(std::make_unique<ErrorCollector>(errors));
   auto target = createTargetMachine();
   if (!target)
     return target.takeError();
@@ -89,22 +120,29 @@ llvm::Error generate(Operation *gpuModule, const CompileOptions &options, Timing
     std::string text;
     llvm::raw_string_ostream stream(text);
     (*module)->print(stream, nullptr);
-    result.output = toBytes(text);
-    return llvm::Error::success();
+    return toBytes(text);
   }
   TimingScope codegenTime = timing.nest("generate machine code");
   auto machineCode = emitMachineCode(**module, **target,
                                      options.emit == Emit::Asm ? llvm::CodeGenFileType::AssemblyFile
                                                                : llvm::CodeGenFileType::ObjectFile);
-  if (!machineCode)
-    return machineCode.takeError();
-  codegenTime.stop();
+  if (machineCode && !errors.empty())
+    return failure("the code generator failed: " + errors);
+  return machineCode;
+}
+
+/// From the LLVM dialect on.
+llvm::Error generate(Operation *gpuModule, const CompileOptions &options, const Residence &grid,
+                     TimingScope &timing, CompileResult &result) {
+  auto code = generateCode(gpuModule, options, timing);
+  if (!code)
+    return code.takeError();
   if (options.emit != Emit::Hsaco) {
-    result.output = std::move(*machineCode);
+    result.output = std::move(*code);
     return llvm::Error::success();
   }
   TimingScope linkTime = timing.nest("link");
-  auto codeObject = linkWithLld(*machineCode);
+  auto codeObject = link(*code, options.linker);
   if (!codeObject)
     return codeObject.takeError();
   linkTime.stop();
@@ -113,20 +151,34 @@ llvm::Error generate(Operation *gpuModule, const CompileOptions &options, Timing
     return resources.takeError();
   result.output = std::move(*codeObject);
   result.resources = std::move(*resources);
-  return checkResources(result.resources);
+  return checkResources(result.resources, grid);
 }
 
 /// The pipeline on a parsed file.
 llvm::Error lower(ModuleOp module, const CompileOptions &options, TimingScope &timing,
                   CompileResult &result) {
-  SmallVector<std::string> params;
+  PipelineParams params;
+  params.watchdogCycles = options.watchdogCycles;
   for (const auto &[name, value] : options.params)
-    params.push_back(name + "=" + std::to_string(value));
-  PassManager pm(module.getContext());
-  buildPipeline(pm, params, Step::Bound, lastStep(options));
+    params.params.push_back(name + "=" + std::to_string(value));
   TimingScope passes = timing.nest("passes");
-  pm.enableTiming(passes);
-  if (failed(pm.run(module)))
+  auto run = [&](Step first, Step last) {
+    PassManager pm(module.getContext());
+    buildPipeline(pm, params, first, last);
+    pm.enableTiming(passes);
+    return pm.run(module);
+  };
+  Step last = lastStep(options);
+  if (failed(run(Step::Bound, std::min(last, Step::Placed))))
+    return failure("compilation failed");
+  // What is told about the schedule later: from here on it is code.
+  Residence grid;
+  if (last >= Step::Placed)
+    for (auto schedule : module.getOps<ScheduleOp>()) {
+      result.arena = planOf(schedule);
+      grid = {int64_t(schedule.getCtas()), int64_t(schedule.getThreads()), result.arena.bytes};
+    }
+  if (last > Step::Placed && failed(run(Step::Device, last)))
     return failure("compilation failed");
   passes.stop();
   if (options.checkOnly)
@@ -145,19 +197,23 @@ llvm::Error lower(ModuleOp module, const CompileOptions &options, TimingScope &t
     result.output = print(module);
     return llvm::Error::success();
   }
-  return generate(gpuModule, options, timing, result);
+  return generate(gpuModule, options, grid, timing, result);
 }
 
 } // namespace
 
 llvm::Expected<CompileResult> compile(StringRef path, const CompileOptions &options) {
-  if (options.linker != "lld")
-    return failure("expected linker 'lld', but got '" + options.linker +
-                   "' (comgr is not supported by this version)");
   auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!file)
     return failure("can't open '" + path + "': " + file.getError().message());
-  std::string contents = (*file)->getBuffer().str();
+  return compile(std::move(*file), options);
+}
+
+llvm::Expected<CompileResult> compile(std::unique_ptr<llvm::MemoryBuffer> source,
+                                      const CompileOptions &options) {
+  if (options.linker != "lld" && options.linker != "comgr")
+    return failure("expected linker 'lld' or 'comgr', but got '" + options.linker + "'");
+  StringRef path = source->getBufferIdentifier(), contents = source->getBuffer();
 
   DefaultTimingManager manager;
   manager.setEnabled(options.time);
@@ -169,8 +225,9 @@ llvm::Expected<CompileResult> compile(StringRef path, const CompileOptions &opti
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.printOpOnDiagnostic(false); // the line of the file says more than the op's generic form
   auto sources = std::make_shared<llvm::SourceMgr>();
-  sources->AddNewSourceBuffer(std::move(*file), llvm::SMLoc());
-  SourceMgrDiagnosticHandler diagnostics(*sources, &context);
+  sources->AddNewSourceBuffer(std::move(source), llvm::SMLoc());
+  SourceMgrDiagnosticHandler diagnostics(*sources, &context,
+                                         options.diagnostics ? *options.diagnostics : llvm::errs());
 
   TimingScope parseTime = timing.nest("parse");
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
@@ -179,6 +236,8 @@ llvm::Expected<CompileResult> compile(StringRef path, const CompileOptions &opti
     return failure("compilation failed");
   (*module)->setAttr(kSourceAttr, sourceAttr(&context, path, contents));
   CompileResult result;
+  if (failed(loadImports(*module, &result.imports)))
+    return failure("compilation failed");
   if (llvm::Error error = lower(*module, options, timing, result))
     return error;
   return result;

@@ -4,6 +4,7 @@
 #include "dialect/Describe.h"
 #include "dialect/Exprs.h"
 #include "lowering/Check/Boxes.h"
+#include "lowering/Device/Watchdog.h"
 #include "lowering/Place/Scratch.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/JSON.h"
@@ -65,7 +66,7 @@ int64_t intAttr(Operation *op, StringRef name) {
 
 } // namespace
 
-std::string manifestOf(ScheduleOp schedule) {
+std::string manifestOf(ScheduleOp schedule, int64_t watchdogCycles) {
   Block &body = schedule.getBody().front();
   llvm::json::Object params, source;
   if (auto bound = schedule->getAttrOfType<DictionaryAttr>("mono.params"))
@@ -101,8 +102,11 @@ std::string manifestOf(ScheduleOp schedule) {
       {"mailbox_memory",
        llvm::json::Object{{"device", intAttr(schedule, "mono.device_mailbox_bytes")},
                           {"peers", intAttr(schedule, "mono.peer_mailbox_bytes")}}},
-      {"epoch_bytes", ctas * 4},
+      {"epoch_bytes", watchdogCycles ? watchdogOffset(ctas) + kWatchdogBytes : ctas * 4},
       {"stages", std::move(stages)}};
+  if (watchdogCycles)
+    manifest["watchdog"] =
+        llvm::json::Object{{"cycles", watchdogCycles}, {"record_offset", watchdogOffset(ctas)}};
   std::string result;
   llvm::raw_string_ostream(result) << llvm::json::Value(std::move(manifest));
   return result;

@@ -16,7 +16,7 @@ inline constexpr const char *kManifestAttr = "mono.manifest";
 /// "monoc 0.1.0".
 std::string toolVersion();
 
-/// JSON text for `schedule`.
-std::string manifestOf(ScheduleOp schedule);
+/// JSON text for `schedule`, compiled with that watchdog budget (0: none).
+std::string manifestOf(ScheduleOp schedule, int64_t watchdogCycles);
 
 } // namespace mono

@@ -23,9 +23,11 @@ def CheckPass : Pass<"mono-check-schedule", "::mlir::ModuleOp"> {
   let summary = "reject schedules that read out of bounds, hang, or read what nobody wrote";
   let description = [{
     On the bound schedule, over all tasks and ranks: every box lies inside its operand, region or
-    mailbox; every received element is posted exactly once a launch, by a stage before the one that
-    waits for it. Every workgroup walks the stages in file order and all are resident, so waiting for
-    earlier stages only can't close a cycle.
+    mailbox; every received element is posted exactly once a launch; program order and waits form no
+    circle, so nothing waits forever; no slot of a mailbox is written over before its readers are
+    done, with ranks launches apart; outputs are stored completely and once, and nobody loads what
+    another thread stores; a region is read only where its workgroup has written it. Posts whose
+    proof rests on earlier receives of their workgroup are marked `mono.after_waits`.
   }];
 }
 
@@ -34,8 +36,10 @@ def PlacePass : Pass<"mono-place-memory", "::mlir::ModuleOp"> {
   let description = [{
     Regions live from the first stage that uses them to the last, scratch areas of reductions,
     broadcasts, contractions and selections for one stage; what does not live together may overlap.
-    Records the bytes of LDS (`mono.lds_bytes`) and of mailbox memory on the schedule. Error: more
-    LDS than the chip gives a workgroup.
+    Regions with `at` stay where they are and are checked; the others are placed around them.
+    Records the bytes of LDS (`mono.lds_bytes`), the least any placement needs
+    (`mono.lds_lower_bound`) and the bytes of mailbox memory on the schedule. Errors: more LDS than
+    the chip gives a workgroup; pinned regions that overlap while both live.
   }];
 }
 
@@ -45,6 +49,12 @@ def DevicePass : Pass<"mono-lower-to-device", "::mlir::ModuleOp"> {
     Distributes tensors over the threads of the workgroup, turns posts and receives into tagged
     8-byte words, contractions into MFMA, and puts the barriers that LDS needs, and no others.
   }];
+  let options = [
+    Option<"watchdog", "watchdog", "int64_t", /*default=*/"0",
+           "cycles a wait may take before the kernel records it and leaves; 0: forever">,
+    Option<"skipBarrier", "skip-barrier", "int64_t", /*default=*/"-1",
+           "number of a barrier to leave out, for tests of the emulator's race check; -1: none">
+  ];
   let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::amdgpu::AMDGPUDialect",
                            "::mlir::ROCDL::ROCDLDialect", "::mlir::LLVM::LLVMDialect",
                            "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect",

@@ -57,11 +57,11 @@ static void addRocdlGroup(OpPassManager &pm) {
   kernel.addPass(createCSEPass());
 }
 
-void buildPipeline(OpPassManager &pm, ArrayRef<std::string> params, Step first, Step last) {
+void buildPipeline(OpPassManager &pm, const PipelineParams &params, Step first, Step last) {
   auto wanted = [&](Step step) { return first <= step && step <= last; };
   if (wanted(Step::Bound)) {
     BindPassOptions options;
-    options.params.assign(params.begin(), params.end());
+    options.params.assign(params.params.begin(), params.params.end());
     pm.addPass(createBindPass(options));
   }
   if (wanted(Step::Checked))
@@ -69,7 +69,7 @@ void buildPipeline(OpPassManager &pm, ArrayRef<std::string> params, Step first, 
   if (wanted(Step::Placed))
     pm.addPass(createPlacePass());
   if (wanted(Step::Device))
-    pm.addPass(createDevicePass());
+    pm.addPass(createDevicePass({params.watchdogCycles}));
   if (wanted(Step::Rocdl))
     addRocdlGroup(pm);
 }
@@ -106,7 +106,8 @@ void registerPipelines() {
   PassPipelineRegistration<PipelineOptions>(
       "mono-pipeline", "the whole way from a schedule to the LLVM and ROCDL dialects",
       [](OpPassManager &pm, const PipelineOptions &options) {
-        SmallVector<std::string> params(options.params.begin(), options.params.end());
+        PipelineParams params;
+        params.params.assign(options.params.begin(), options.params.end());
         buildPipeline(pm, params, Step::Bound, Step::Rocdl);
       });
 }

@@ -16,9 +16,13 @@ enum class Step {
   Rocdl,   ///< LLVM and ROCDL dialects
 };
 
-/// Adds the groups from `first` to `last`, both included. `params` are `NAME=INT` each.
-void buildPipeline(mlir::OpPassManager &pm, llvm::ArrayRef<std::string> params, Step first,
-                   Step last);
+struct PipelineParams {
+  llvm::SmallVector<std::string> params; ///< NAME=INT each
+  int64_t watchdogCycles = 0;            ///< budget of a wait; 0: for ever
+};
+
+/// Adds the groups from `first` to `last`, both included.
+void buildPipeline(mlir::OpPassManager &pm, const PipelineParams &params, Step first, Step last);
 
 /// Dialects and interfaces the pipeline needs.
 void registerDialects(mlir::DialectRegistry &registry);

@@ -1,6 +1,7 @@
 // Reports, made from the manifest and the finished object.
 #include "lowering/Report.h"
 
+#include "lowering/ReportArena.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 
@@ -83,6 +84,7 @@ Expected<std::string> reportText(const CompileResult &result) {
                   "scratch, {6} spills\n",
                   k.name, k.vgprs, k.agprs, k.sgprs, k.ldsBytes, k.scratchBytes,
                   k.vgprSpills + k.sgprSpills);
+  os << '\n' << arenaText(result.arena);
   return text;
 }
 

@@ -5,7 +5,7 @@
 
 namespace mono {
 
-/// A table for people: grid, stages, operands, mailboxes, registers, LDS.
+/// Tables for people: grid, stages, operands, mailboxes, registers, and LDS over the stages.
 llvm::Expected<std::string> reportText(const CompileResult &result);
 
 /// The manifest with the resources of the finished object under "resources".

@@ -1,5 +1,7 @@
 // The ELF side of the manifest: its section, the chip, and the kernel descriptor it must agree
 // with.
+#include "runtime/CodeObject.h"
+#include "runtime/Error.h"
 #include "runtime/Manifest.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -15,11 +17,11 @@ namespace mono {
 
 static constexpr StringLiteral manifestSection = ".mono.manifest";
 
-static Error brokenElf(Error error) {
+Error brokenCodeObject(Error error) {
   return makeError("broken code object: {}", toString(std::move(error)));
 }
 
-static Expected<Elf> openElf(ArrayRef<uint8_t> codeObject) {
+Expected<Elf> openCodeObject(ArrayRef<uint8_t> codeObject) {
   StringRef bytes = toStringRef(codeObject);
   if (bytes.size() < sizeof(Elf::Elf_Ehdr) || !bytes.starts_with(ELF::ElfMagic))
     return makeError("not a code object: expected an ELF file, but got {} other bytes",
@@ -28,26 +30,42 @@ static Expected<Elf> openElf(ArrayRef<uint8_t> codeObject) {
     return makeError("not a code object: expected a little-endian 64-bit ELF file");
   Expected<Elf> elf = Elf::create(bytes);
   if (!elf)
-    return brokenElf(elf.takeError());
+    return brokenCodeObject(elf.takeError());
   if (elf->getHeader().e_machine != ELF::EM_AMDGPU)
     return makeError("not a code object: expected ELF machine {} (AMDGPU), but got {}",
                      unsigned(ELF::EM_AMDGPU), unsigned(elf->getHeader().e_machine));
   return elf;
 }
 
+Error checkSegments(ArrayRef<uint8_t> codeObject) {
+  Expected<Elf> elf = openCodeObject(codeObject);
+  if (!elf)
+    return elf.takeError();
+  auto segments = elf->program_headers();
+  if (!segments)
+    return brokenCodeObject(segments.takeError());
+  for (const Elf::Elf_Phdr &segment : *segments)
+    if (segment.p_offset > codeObject.size() ||
+        segment.p_filesz > codeObject.size() - segment.p_offset)
+      return makeError("broken code object: a segment of {} bytes at {} does not fit its {} bytes",
+                       uint64_t(segment.p_filesz), uint64_t(segment.p_offset), codeObject.size());
+  auto sections = elf->sections();
+  return sections ? Error::success() : brokenCodeObject(sections.takeError());
+}
+
 static Expected<StringRef> manifestText(const Elf &elf) {
   auto sections = elf.sections();
   if (!sections)
-    return brokenElf(sections.takeError());
+    return brokenCodeObject(sections.takeError());
   for (const Elf::Elf_Shdr &section : *sections) {
     Expected<StringRef> name = elf.getSectionName(section);
     if (!name)
-      return brokenElf(name.takeError());
+      return brokenCodeObject(name.takeError());
     if (*name != manifestSection)
       continue;
     Expected<ArrayRef<uint8_t>> contents = elf.getSectionContents(section);
     if (!contents)
-      return brokenElf(contents.takeError());
+      return brokenCodeObject(contents.takeError());
     return toStringRef(*contents).rtrim('\0');
   }
   return makeError("the code object has no manifest (no section {}); was it made by monoc?",
@@ -112,7 +130,7 @@ static Expected<StringRef> descriptorBytes(const Elf &elf, StringRef kernel) {
 static Error checkDescriptor(const Elf &elf, Manifest &manifest) {
   Expected<StringRef> bytes = descriptorBytes(elf, manifest.kernel);
   if (!bytes)
-    return brokenElf(bytes.takeError());
+    return brokenCodeObject(bytes.takeError());
   auto field = [&](unsigned offset) { return support::endian::read32le(bytes->data() + offset); };
   uint32_t kernargs = field(amdhsa::KERNARG_SIZE_OFFSET);
   if (kernargs != manifest.kernargBytes())
@@ -128,7 +146,7 @@ static Error checkDescriptor(const Elf &elf, Manifest &manifest) {
 }
 
 Expected<Manifest> readManifest(ArrayRef<uint8_t> codeObject) {
-  Expected<Elf> elf = openElf(codeObject);
+  Expected<Elf> elf = openCodeObject(codeObject);
   if (!elf)
     return elf.takeError();
   Expected<StringRef> text = manifestText(*elf);

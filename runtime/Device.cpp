@@ -1,4 +1,4 @@
-// Ownership of device memory.
+// Ownership of device memory, and launches that are started once.
 #include "runtime/Device.h"
 #include "runtime/Error.h"
 
@@ -15,13 +15,32 @@ Expected<DeviceBuffer> DeviceBuffer::allocate(Device &device, uint64_t bytes, St
   buffer.device = &device;
   buffer.address = *address;
   buffer.size = bytes;
+  buffer.release = &Device::free;
+  return buffer;
+}
+
+Expected<DeviceBuffer> DeviceBuffer::import(Device &device, const IpcMemory &memory,
+                                            uint64_t bytes) {
+  Expected<DevicePtr> address = device.importMemory(memory);
+  if (!address)
+    return address.takeError();
+  DeviceBuffer buffer;
+  buffer.device = &device;
+  buffer.address = *address;
+  buffer.size = bytes;
+  buffer.release = &Device::releaseImported;
   return buffer;
 }
 
 DeviceBuffer::~DeviceBuffer() {
   // A destructor has nobody to tell; freeing what allocate() gave fails only on a lost device.
   if (device)
-    consumeError(device->free(address));
+    consumeError((device->*release)(address));
+}
+
+Error Device::launch(const LaunchConfig &config, StreamHandle stream) {
+  Expected<std::unique_ptr<PreparedLaunch>> prepared = prepare(config);
+  return prepared ? (*prepared)->start(stream) : prepared.takeError();
 }
 
 } // namespace mono

@@ -16,6 +16,10 @@ namespace mono {
 /// An address in a device's memory. Peers can use it as it is when the memory is peer-visible.
 using DevicePtr = uint64_t;
 
+/// A queue of work on a device: a hipStream_t. Null is the device's own stream; the emulator has no
+/// other.
+using StreamHandle = void *;
+
 enum class MemoryKind {
   /// Plain device memory, cached; only this device may touch it.
   Local,
@@ -68,11 +72,29 @@ struct LaunchConfig {
   std::array<unsigned, 3> threads = {1, 1, 1};
   /// LDS beyond what the kernel descriptor asks for.
   uint64_t dynamicLdsBytes = 0;
-  /// Copied by launch().
+  /// Copied by prepare() and launch().
   llvm::ArrayRef<uint8_t> kernargs;
-  /// All workgroups must be resident together (a cooperative launch): workgroups wait for each
-  /// other. A grid that does not fit is an error at launch.
+  /// All workgroups must be resident together, because they wait for each other. A grid that does
+  /// not fit is an error, at the latest when the launch runs.
   bool resident = false;
+};
+
+/// A launch that has been checked and whose arguments are fixed. Its kernel's code object and its
+/// device must outlive it.
+class PreparedLaunch {
+public:
+  virtual ~PreparedLaunch() = default;
+  /// Starts it on `stream` and returns at once. Keeps no state, allocates nothing on the device and
+  /// waits for nothing, so that a capturing stream may record it.
+  virtual llvm::Error start(StreamHandle stream) = 0;
+};
+
+/// What another process on this node needs to reach an allocation of peer-visible memory.
+struct IpcMemory {
+  /// Names the allocation (hipIpcMemHandle_t).
+  std::array<uint8_t, 64> handle = {};
+  /// Bytes from the start of the allocation to the address that was exported.
+  uint64_t offset = 0;
 };
 
 class Device {
@@ -99,17 +121,34 @@ public:
   virtual llvm::Expected<std::unique_ptr<LoadedCodeObject>>
   load(llvm::ArrayRef<uint8_t> codeObject) = 0;
 
-  /// Starts a kernel. Returns at once; launches of one device run in order, launches of different
+  /// Checks a launch against the kernel and the chip, for starting it any number of times.
+  virtual llvm::Expected<std::unique_ptr<PreparedLaunch>> prepare(const LaunchConfig &config) = 0;
+  /// Prepares and starts a launch. Launches on one stream run in order, launches of different
   /// devices run at the same time.
-  virtual llvm::Error launch(const LaunchConfig &config) = 0;
-  /// Waits until all launches of this device have ended and returns what went wrong in them.
+  llvm::Error launch(const LaunchConfig &config, StreamHandle stream = nullptr);
+  /// Waits until all launches on this device's own stream have ended and returns what went wrong in
+  /// them. A stream of the caller is the caller's to wait for.
   virtual llvm::Error synchronize() = 0;
+
+  /// Error unless [ptr, ptr + bytes) lies in one allocation that peers may write while this device
+  /// polls it: fine-grained memory. Coarse-grained memory would be cached, and the poll would never
+  /// end (LLVM AMDGPUUsage, "Memory Model gfx942").
+  virtual llvm::Error checkPeerVisible(DevicePtr ptr, uint64_t bytes) = 0;
+
+  /// Names peer-visible memory of this device to other processes; they may hold it while it lives.
+  virtual llvm::Expected<IpcMemory> exportMemory(DevicePtr ptr) = 0;
+  /// Maps memory that another process exported; releaseImported() unmaps it (DeviceBuffer does).
+  virtual llvm::Expected<DevicePtr> importMemory(const IpcMemory &memory) = 0;
+  virtual llvm::Error releaseImported(DevicePtr ptr) = 0;
 };
 
-/// Device memory with an owner: frees itself. The device must outlive it.
+/// Device memory with an owner: frees or unmaps itself. The device must outlive it.
 class DeviceBuffer {
 public:
   DeviceBuffer() = default;
+  /// `bytes` bytes that another process exported.
+  static llvm::Expected<DeviceBuffer> import(Device &device, const IpcMemory &memory,
+                                             uint64_t bytes);
   static llvm::Expected<DeviceBuffer> allocate(Device &device, uint64_t bytes, llvm::StringRef name,
                                                MemoryKind kind);
   DeviceBuffer(DeviceBuffer &&other) noexcept { swap(other); }
@@ -129,10 +168,12 @@ private:
     std::swap(device, other.device);
     std::swap(address, other.address);
     std::swap(size, other.size);
+    std::swap(release, other.release);
   }
   Device *device = nullptr;
   DevicePtr address = 0;
   uint64_t size = 0;
+  llvm::Error (Device::*release)(DevicePtr) = nullptr;
 };
 
 } // namespace mono

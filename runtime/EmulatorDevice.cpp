@@ -2,6 +2,8 @@
 #include "runtime/EmulatorDevice.h"
 #include "runtime/Error.h"
 
+#include <map>
+
 using namespace llvm;
 
 namespace mono {
@@ -56,6 +58,22 @@ private:
 
 } // namespace
 
+/// Starting it only queues it: see EmulatorNode::pending.
+class EmulatorNode::EmulatedLaunch : public PreparedLaunch {
+public:
+  EmulatedLaunch(EmulatorNode &node, emu::Launch launch) : node(node), launch(std::move(launch)) {}
+  Error start(StreamHandle stream) override {
+    if (stream)
+      return makeError("the emulator has no streams, expected a null stream");
+    node.pending.push_back(launch);
+    return Error::success();
+  }
+
+private:
+  EmulatorNode &node;
+  emu::Launch launch;
+};
+
 class EmulatorNode::EmulatorDevice : public Device {
 public:
   EmulatorDevice(EmulatorNode &node, unsigned rank) : node(node), rank(rank) {
@@ -66,11 +84,17 @@ public:
   const DeviceProperties &properties() const override { return facts; }
 
   Expected<DevicePtr> allocate(uint64_t bytes, StringRef name, MemoryKind kind) override {
-    return machine().allocate(rank, bytes, name,
-                              kind == MemoryKind::PeerVisible ? emu::MemoryKind::PeerVisible
-                                                              : emu::MemoryKind::Device);
+    bool peers = kind == MemoryKind::PeerVisible;
+    Expected<DevicePtr> ptr = machine().allocate(
+        rank, bytes, name, peers ? emu::MemoryKind::PeerVisible : emu::MemoryKind::Device);
+    if (ptr && peers)
+      peerVisible[*ptr] = bytes;
+    return ptr;
   }
-  Error free(DevicePtr ptr) override { return machine().free(rank, ptr); }
+  Error free(DevicePtr ptr) override {
+    peerVisible.erase(ptr);
+    return machine().free(rank, ptr);
+  }
   Error write(DevicePtr to, ArrayRef<uint8_t> from) override {
     return machine().write(rank, to, from);
   }
@@ -89,7 +113,7 @@ public:
     return std::make_unique<EmulatedCodeObject>(machine(), *module);
   }
 
-  Error launch(const LaunchConfig &config) override {
+  Expected<std::unique_ptr<PreparedLaunch>> prepare(const LaunchConfig &config) override {
     if (!config.kernel)
       return makeError("expected a kernel to launch, but got none");
     if (config.dynamicLdsBytes > facts.ldsBytes)
@@ -107,8 +131,7 @@ public:
     launch.dynamicLdsBytes = static_cast<uint32_t>(config.dynamicLdsBytes);
     launch.kernarg = config.kernargs.vec();
     launch.resident = config.resident;
-    node.pending.push_back(std::move(launch));
-    return Error::success();
+    return std::make_unique<EmulatedLaunch>(node, std::move(launch));
   }
 
   Error synchronize() override {
@@ -116,12 +139,32 @@ public:
     return launches.empty() ? Error::success() : machine().run(launches);
   }
 
+  Error checkPeerVisible(DevicePtr ptr, uint64_t bytes) override {
+    auto next = peerVisible.upper_bound(ptr);
+    if (next != peerVisible.begin()) {
+      const auto &[base, size] = *std::prev(next);
+      if (ptr - base <= size && bytes <= size - (ptr - base))
+        return Error::success();
+    }
+    return makeError(
+        "expected {} bytes of peer-visible memory at {:#x}, but rank {} has none there", bytes, ptr,
+        rank);
+  }
+
+  Expected<IpcMemory> exportMemory(DevicePtr) override { return noProcesses(); }
+  Expected<DevicePtr> importMemory(const IpcMemory &) override { return noProcesses(); }
+  Error releaseImported(DevicePtr) override { return noProcesses(); }
+
 private:
+  static Error noProcesses() {
+    return makeError("an emulated device lives in one process: ranks in several need HIP");
+  }
   emu::Machine &machine() { return node.emulator; }
 
   EmulatorNode &node;
   unsigned rank;
   DeviceProperties facts;
+  std::map<DevicePtr, uint64_t> peerVisible; ///< bytes by base
 };
 
 EmulatorNode::EmulatorNode(unsigned ranks, const emu::Options &options) : emulator(ranks, options) {

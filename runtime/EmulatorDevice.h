@@ -25,6 +25,7 @@ public:
 private:
   explicit EmulatorNode(unsigned ranks, const emu::Options &options);
   class EmulatorDevice;
+  class EmulatedLaunch;
   emu::Machine emulator;
   std::vector<std::unique_ptr<EmulatorDevice>> members;
   /// Started but not yet run: the machine runs the launches of all ranks together, which happens

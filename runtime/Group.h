@@ -1,22 +1,45 @@
-// A group of ranks in one process: one loaded kernel on each of several devices, their mailboxes,
-// epoch words and peer tables, the operands bound by name, and the launch of all ranks together.
+// A group of ranks: one loaded kernel on each of several devices, their mailboxes, epoch words and
+// peer tables, the operands bound by name, and the launch of the ranks together. All ranks live in
+// one process, or each in a process of its own.
 #pragma once
 
 #include "runtime/Device.h"
 #include "runtime/Manifest.h"
-
-#include "llvm/ADT/StringMap.h"
 
 #include <memory>
 #include <vector>
 
 namespace mono {
 
+namespace ipc {
+class Rendezvous;
+struct GroupCard;
+} // namespace ipc
+
+/// Bytes of memory a rank needs besides its operands.
+struct WorkspaceSize {
+  uint64_t local = 0; ///< device mailboxes, epoch words and peer table
+  uint64_t peers = 0; ///< peer mailboxes
+  /// Of both, in bytes.
+  static constexpr uint64_t alignment = 256;
+};
+
+WorkspaceSize workspaceSize(const Manifest &manifest);
+
+/// Memory of the caller for a rank, of the sizes workspaceSize() says. It must outlive the group
+/// and serve no other; the group fills it with zeros when it is made.
+struct Workspace {
+  DevicePtr local = 0;
+  /// Uncached fine-grained memory; anything else is refused.
+  DevicePtr peers = 0;
+};
+
 struct GroupOptions {
-  /// Forget the contents of operands with access write before each launch, so that an element the
-  /// kernel leaves out is found. Costs host work a launch; switch it off where launches must have
-  /// none (graph capture, benchmarks).
+  /// Forget the contents of operands with access write before each launch(), so that an element the
+  /// kernel leaves out is found. Costs host work a launch; enqueue() never does it.
   bool poisonOutputs = true;
+  /// One for each rank of this process, or none: then the group allocates.
+  std::vector<Workspace> workspaces = {};
 };
 
 class Group {
@@ -29,11 +52,19 @@ public:
   static llvm::Expected<Group> create(llvm::ArrayRef<Device *> devices,
                                       llvm::ArrayRef<uint8_t> codeObject,
                                       GroupOptions options = {});
+  /// The same for one rank a process: all processes of the rendezvous call this together, and the
+  /// group has this one rank. An error on one rank, other code or other parameters among them, is
+  /// an error on all. The rendezvous may serve more groups afterwards.
+  static llvm::Expected<Group> join(Device &device, llvm::ArrayRef<uint8_t> codeObject,
+                                    ipc::Rendezvous &rendezvous, GroupOptions options = {});
   Group(Group &&) = default;
   Group &operator=(Group &&) = default;
 
   const Manifest &manifest() const { return contract; }
-  unsigned ranks() const { return static_cast<unsigned>(members.size()); }
+  /// Of the whole group, whatever processes they live in.
+  unsigned ranks() const { return contract.ranks; }
+  /// Whether the rank lives in this process; what is asked of another one is an error.
+  bool isLocal(unsigned rank) const;
   /// Registers, LDS and scratch of the loaded kernel; the same on every rank.
   const KernelInfo &kernelInfo() const { return members.front().kernel->info(); }
 
@@ -43,35 +74,69 @@ public:
   /// Lets the operand be `bytes` bytes of the caller's device memory, which must outlive the group.
   llvm::Error bind(unsigned rank, llvm::StringRef operand, DevicePtr memory, uint64_t bytes);
   /// Copies the operand out, in its layout. The size must be the operand's. On the emulator a byte
-  /// of an output that the kernel did not write is an error.
+  /// of an output that the kernel did not write is an error. Work that enqueue() started must have
+  /// ended.
   llvm::Error read(unsigned rank, llvm::StringRef operand, llvm::MutableArrayRef<uint8_t> bytes);
 
-  /// Launches every rank and waits for all. Every operand of every rank must be bound. May be
-  /// called again without any reset: the kernel advances its epoch words itself.
+  /// Launches every rank of this process and waits for them. Every operand must be bound. May be
+  /// called again without any reset: the kernel advances its epoch words itself. After a launch
+  /// that failed the group is broken, because its ranks may be at different epochs: every later
+  /// launch is an error, and a new group must be made.
   llvm::Error launch();
 
+  /// Fixes and checks the launches of the ranks of this process, as far as something was bound
+  /// since the last time. enqueue() does it if need be; whoever wants no host work in it does it
+  /// before.
+  llvm::Error prepare();
+  /// Starts one rank on a stream of its device and returns at once; the rank ends only when all
+  /// others of the group are started too. May be captured into a graph: all that changes from
+  /// launch to launch is in device memory.
+  llvm::Error enqueue(unsigned rank, StreamHandle stream);
+  /// Starts every rank of this process, in the order of ranks, one stream each. Nothing is started
+  /// when a rank cannot be prepared.
+  llvm::Error enqueue(llvm::ArrayRef<StreamHandle> streams);
+
 private:
+  /// A rank of this process.
   struct Member {
+    unsigned rank = 0;
     Device *device = nullptr;
     std::unique_ptr<LoadedCodeObject> codeObject;
     const Kernel *kernel = nullptr;
-    DeviceBuffer deviceMailboxes, peerMailboxes, epochs, peerTable;
+    /// Memory of the group: mailboxes, epoch words, peer table, mappings of peers.
+    std::vector<DeviceBuffer> memory;
+    DevicePtr deviceMailboxes = 0, peerMailboxes = 0, epochs = 0, peerTable = 0;
     std::vector<DeviceBuffer> owned; ///< one an operand; empty where the caller's memory is bound
     std::vector<DevicePtr> operands; ///< one an operand; 0 while unbound
+    std::unique_ptr<PreparedLaunch> prepared; ///< null when something was bound since
   };
   Group() = default;
 
-  llvm::Error addMember(Device &device, llvm::ArrayRef<uint8_t> codeObject);
-  llvm::Error fillPeerTables();
-  llvm::Expected<size_t> operandIndex(unsigned rank, llvm::StringRef name, uint64_t bytes) const;
+  static llvm::Expected<Group> checked(llvm::ArrayRef<Device *> devices,
+                                       llvm::ArrayRef<uint8_t> codeObject, GroupOptions options);
+  llvm::Error addMember(unsigned rank, Device &device, llvm::ArrayRef<uint8_t> codeObject);
+  llvm::Error allocateWorkspace(Member &member);
+  llvm::Error adoptWorkspace(Member &member, const Workspace &workspace);
+  llvm::Error clearWorkspace(Member &member);
+  llvm::Error fillPeerTable(Member &member, llvm::ArrayRef<DevicePtr> mailboxes);
+
+  static llvm::Expected<Group> startJoin(Device &device, llvm::ArrayRef<uint8_t> codeObject,
+                                         const ipc::Rendezvous &rendezvous, GroupOptions options,
+                                         ipc::GroupCard &card);
+  llvm::Error connect(llvm::ArrayRef<ipc::GroupCard> cards);
+
+  llvm::Expected<Member *> findMember(unsigned rank);
+  llvm::Expected<size_t> operandIndex(llvm::StringRef name, uint64_t bytes) const;
   llvm::Error allocateOperand(Member &member, size_t index);
-  llvm::Error checkBound() const;
+  llvm::Error checkBound(const Member &member) const;
   llvm::Error poisonOutputs();
-  std::vector<uint8_t> kernargs(unsigned rank) const;
+  llvm::Error prepare(Member &member);
+  std::vector<uint8_t> kernargs(const Member &member) const;
 
   Manifest contract;
   GroupOptions options;
   std::vector<Member> members;
+  std::string broken; ///< the failure of an earlier launch
 };
 
 } // namespace mono

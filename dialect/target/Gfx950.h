@@ -23,6 +23,8 @@ inline constexpr int64_t kWavesPerCu = 32;
 inline constexpr int64_t kSimdsPerCu = 4;
 /// 32-bit registers a lane of one SIMD has, shared by its wavefronts.
 inline constexpr int64_t kRegistersPerLane = 512;
+/// A wavefront gets vector registers in granules of this many.
+inline constexpr int64_t kRegisterGranule = 8;
 
 /// v_mfma_f32_16x16x32_bf16 (CDNA4 ISA 7.1): rows of A, columns of B, depth.
 inline constexpr int64_t kMfmaM = 16;

@@ -1,12 +1,14 @@
 // The steps of binding, each over a whole module.
 #pragma once
 
+#include "lowering/Bind/Imports.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace mono {
 
-/// Replaces every `mono.import` by the routines of the file it names, transitively.
-mlir::LogicalResult loadImports(mlir::ModuleOp module);
+/// Replaces every `mono.import` by the routines of the file it names, transitively. Appends the
+/// files it read to `files` if that is given.
+mlir::LogicalResult loadImports(mlir::ModuleOp module, std::vector<ImportedFile> *files = nullptr);
 
 /// Inlines every `mono.call` of the schedules and drops the routines.
 mlir::LogicalResult inlineCalls(mlir::ModuleOp module);

@@ -7,7 +7,9 @@
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/SHA256.h"
 
 using namespace mlir;
 
@@ -46,20 +48,30 @@ LogicalResult adoptRoutines(ModuleOp library, ModuleOp module) {
   return success();
 }
 
-LogicalResult load(ModuleOp file, ModuleOp module, llvm::StringSet<> &seen) {
+/// Parses the file at `path` and says in `file` what was read.
+FailureOr<OwningOpRef<ModuleOp>> parseImport(ImportOp import, StringRef path, ImportedFile &file) {
+  if (!llvm::sys::fs::is_regular_file(path))
+    return import.emitError() << "expected a file to import, but '" << path << "' does not exist";
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!buffer)
+    return import.emitError() << "can't open '" << path << "': " << buffer.getError().message();
+  StringRef contents = (*buffer)->getBuffer();
+  file = {path.str(), digestOf(contents)};
+  OwningOpRef<ModuleOp> library =
+      parseSourceString<ModuleOp>(contents, ParserConfig(import.getContext()), path);
+  if (!library)
+    return import.emitError() << "the imported file '" << path << "' is not valid";
+  return library;
+}
+
+LogicalResult load(ModuleOp file, ModuleOp module, llvm::StringSet<> &seen,
+                   std::vector<ImportedFile> &files) {
   for (ImportOp import : llvm::make_early_inc_range(file.getOps<ImportOp>())) {
     std::string path = resolvePath(import);
-    if (!llvm::sys::fs::is_regular_file(path))
-      return import.emitError() << "expected a file to import, but '" << path << "' does not exist";
     if (seen.insert(path).second) {
-      OwningOpRef<ModuleOp> library =
-          parseSourceFile<ModuleOp>(path, ParserConfig(module.getContext()));
-      if (!library) {
-        InFlightDiagnostic diag = import.emitError()
-                                  << "the imported file '" << path << "' is not valid";
-        return diag;
-      }
-      if (failed(load(*library, module, seen)) || failed(adoptRoutines(*library, module)))
+      FailureOr<OwningOpRef<ModuleOp>> library = parseImport(import, path, files.emplace_back());
+      if (failed(library) || failed(load(**library, module, seen, files)) ||
+          failed(adoptRoutines(**library, module)))
         return failure();
     }
     import.erase();
@@ -122,9 +134,17 @@ void inlineCall(CallOp call, RoutineOp routine, unsigned depth,
 
 } // namespace
 
-LogicalResult loadImports(ModuleOp module) {
+Digest digestOf(StringRef contents) {
+  return llvm::SHA256::hash(ArrayRef(contents.bytes_begin(), contents.bytes_end()));
+}
+
+LogicalResult loadImports(ModuleOp module, std::vector<ImportedFile> *files) {
   llvm::StringSet<> seen;
-  return load(module, module, seen);
+  std::vector<ImportedFile> read;
+  LogicalResult result = load(module, module, seen, read);
+  if (files)
+    llvm::append_range(*files, std::move(read));
+  return result;
 }
 
 LogicalResult inlineCalls(ModuleOp module) {

@@ -1,5 +1,6 @@
-// Bounds of every box.
+// Bounds and alignment of every box.
 #include "dialect/Describe.h"
+#include "dialect/target/Gfx950.h"
 #include "lowering/Check/Checks.h"
 
 using namespace mlir;
@@ -13,32 +14,64 @@ static std::string text(ArrayRef<int64_t> values) {
   return result;
 }
 
-static LogicalResult checkBox(const MemoryAccess &access, int64_t task, int64_t rank) {
-  std::optional<SmallVector<int64_t>> offsets = access.offsetsOf(task, rank);
+/// An axis on which boxes start at multiples of `step` only.
+struct Grain {
+  int64_t axis, step;
+  StringRef why;
+};
+
+/// The verifiers see what an expression says; with the task as a divisor only its values tell.
+static SmallVector<Grain> grainsOf(const MemoryAccess &access) {
+  int64_t last = int64_t(access.shape.size()) - 1;
+  if (isa<StreamOp>(access.op))
+    return {{0, gfx950::kMfmaM, "the tile of #mono.mfma_rows<16>"},
+            {1, gfx950::kMfmaK, "the tile of #mono.mfma_rows<16>"}};
+  if (isa<ContractOp>(access.op))
+    return {{1, 8, "16-byte loads"}};
+  auto mailbox = access.memory.getDefiningOp<MailboxOp>();
+  if (mailbox && mailbox.getElement().isBF16())
+    return {{last, 2, "two bf16 share a tagged word"}};
+  return {};
+}
+
+static LogicalResult checkBox(const Execution &by, ArrayRef<Grain> grains) {
+  const MemoryAccess &access = *by.access;
+  std::optional<SmallVector<int64_t>> offsets = access.offsetsOf(by.task, by.rank);
   if (!offsets)
     return access.op->emitError() << "expected offsets with a value (division by zero?)";
   for (auto [axis, offset, size, extent] : llvm::enumerate(*offsets, access.sizes, access.shape)) {
-    if (offset >= 0 && offset + size <= extent)
+    if (offset >= 0 && size <= extent && offset <= extent - size)
       continue;
     InFlightDiagnostic diag = access.op->emitError()
                               << "expected a box inside " << describe(access.memory)
-                              << ", but task " << task << " of stage '" << access.stage.getName()
+                              << ", but task " << by.task << " of stage '" << access.stage.getName()
                               << "' covers " << offset << " to " << offset + size << " of "
                               << extent << " on axis " << axis;
+    if (access.dependsOnRank())
+      diag << " on rank " << by.rank;
     diag.attachNote(access.memory.getLoc())
         << "declared here with shape [" << text(access.shape) << "]";
     return diag;
   }
+  for (const Grain &grain : grains)
+    if ((*offsets)[grain.axis] % grain.step != 0)
+      return access.op->emitError()
+             << "expected offsets on axis " << grain.axis << " that are multiples of " << grain.step
+             << " (" << grain.why << "), but task " << by.task << " of stage '"
+             << access.stage.getName() << "' is at " << (*offsets)[grain.axis];
   return success();
 }
 
 LogicalResult checkBounds(const BoundSchedule &schedule) {
   for (const MemoryAccess &access : schedule.accesses) {
-    int64_t ranks = access.dependsOnRank() ? schedule.ranks : 1;
-    for (int64_t rank = 0; rank < ranks; ++rank)
-      for (int64_t task = 0, tasks = taskCount(access.stage); task < tasks; ++task)
-        if (failed(checkBox(access, task, rank)))
-          return failure();
+    SmallVector<Grain> grains = grainsOf(access);
+    LogicalResult result = success();
+    forEachExecution(access, access.dependsOnRank() ? schedule.ranks : 1, [&](const Execution &by) {
+      if (succeeded(result))
+        result = checkBox(by, grains);
+    });
+    if (failed(result))
+      return failure();
   }
   return success();
 }

@@ -18,10 +18,7 @@ int64_t rankCount(ScheduleOp schedule) {
 
 int64_t taskCount(StageOp stage) { return staticValues(stage.getTasks()).front(); }
 
-int64_t workgroupOf(StageOp stage, int64_t task) {
-  int64_t ctas = stage->getParentOfType<ScheduleOp>().getCtas();
-  return (staticValues(stage.getBase()).front() + task) % ctas;
-}
+int64_t baseOf(StageOp stage) { return staticValues(stage.getBase()).front(); }
 
 //===----------------------------------------------------------------------===//
 // Offsets
@@ -134,34 +131,48 @@ std::optional<MemoryAccess> intoAccess(const MemoryAccess &receive) {
 
 } // namespace
 
+/// Adds the accesses of one stage.
+static LogicalResult collectStage(StageOp stage, int64_t stageIndex,
+                                  std::vector<MemoryAccess> &accesses) {
+  int64_t ctas = stage->getParentOfType<ScheduleOp>().getCtas(), base = baseOf(stage),
+          tasks = taskCount(stage);
+  for (auto [opIndex, op] : llvm::enumerate(stage.getBody().front())) {
+    std::optional<Raw> raw = rawAccess(&op);
+    if (!raw)
+      continue;
+    MemoryAccess access{&op,
+                        stage,
+                        stageIndex,
+                        int64_t(opIndex),
+                        tasks,
+                        base,
+                        ctas,
+                        raw->memory,
+                        raw->writes,
+                        raw->offsets,
+                        {},
+                        raw->sizes,
+                        declaredBy(raw->memory)->shape};
+    for (Value arg : raw->args) {
+      bool isTask = isa<BlockArgument>(arg);
+      if (!isTask && !arg.getDefiningOp<RanksOp>())
+        return op.emitError() << "expected offsets that depend on the task, the rank and "
+                                 "parameters only";
+      access.argIsTask.push_back(isTask);
+    }
+    std::optional<MemoryAccess> into = intoAccess(access);
+    accesses.push_back(std::move(access));
+    if (into)
+      accesses.push_back(std::move(*into));
+  }
+  return success();
+}
+
 FailureOr<std::vector<MemoryAccess>> collectAccesses(ScheduleOp schedule) {
   std::vector<MemoryAccess> accesses;
-  int64_t stageIndex = 0;
-  for (auto stage : schedule.getBody().front().getOps<StageOp>()) {
-    int64_t opIndex = 0;
-    for (Operation &op : stage.getBody().front()) {
-      std::optional<Raw> raw = rawAccess(&op);
-      if (!raw) {
-        ++opIndex;
-        continue;
-      }
-      MemoryAccess access{
-          &op,         stage,        stageIndex, opIndex++,  raw->memory,
-          raw->writes, raw->offsets, {},         raw->sizes, declaredBy(raw->memory)->shape};
-      for (Value arg : raw->args) {
-        bool isTask = isa<BlockArgument>(arg);
-        if (!isTask && !arg.getDefiningOp<RanksOp>())
-          return op.emitError() << "expected offsets that depend on the task, the rank and "
-                                   "parameters only";
-        access.argIsTask.push_back(isTask);
-      }
-      std::optional<MemoryAccess> into = intoAccess(access);
-      accesses.push_back(std::move(access));
-      if (into)
-        accesses.push_back(std::move(*into));
-    }
-    ++stageIndex;
-  }
+  for (auto [index, stage] : llvm::enumerate(schedule.getBody().front().getOps<StageOp>()))
+    if (failed(collectStage(stage, index, accesses)))
+      return failure();
   return accesses;
 }
 
@@ -171,29 +182,36 @@ FailureOr<std::vector<MemoryAccess>> collectAccesses(ScheduleOp schedule) {
 
 void forEachRun(ArrayRef<int64_t> shape, ArrayRef<int64_t> offsets, ArrayRef<int64_t> sizes,
                 function_ref<void(int64_t, int64_t)> visit) {
-  int64_t rank = shape.size();
-  SmallVector<int64_t> index(rank, 0);
+  // Trailing axes that the box fills join the run of the axis before them.
+  int64_t runAxis = int64_t(shape.size()) - 1, inner = 1;
+  for (; runAxis > 0 && sizes[runAxis] == shape[runAxis]; --runAxis)
+    inner *= shape[runAxis];
+  SmallVector<int64_t> index(offsets);
   for (;;) {
     int64_t first = 0;
-    for (int64_t axis = 0; axis < rank; ++axis)
-      first = first * shape[axis] + offsets[axis] + index[axis];
-    visit(first, sizes.back());
-    int64_t axis = rank - 2;
+    for (int64_t axis = 0; axis <= runAxis; ++axis)
+      first = first * shape[axis] + index[axis];
+    visit(first * inner, (first + sizes[runAxis]) * inner);
+    int64_t axis = runAxis - 1;
     for (; axis >= 0; --axis) {
-      if (++index[axis] < sizes[axis])
+      if (++index[axis] < offsets[axis] + sizes[axis])
         break;
-      index[axis] = 0;
+      index[axis] = offsets[axis];
     }
     if (axis < 0)
       return;
   }
 }
 
-int64_t elementCount(ArrayRef<int64_t> shape) {
-  int64_t count = 1;
-  for (int64_t size : shape)
-    count *= size;
-  return count;
+void Execution::forEachRun(function_ref<void(int64_t, int64_t)> visit) const {
+  mono::forEachRun(access->shape, *access->offsetsOf(task, rank), access->sizes, visit);
+}
+
+void forEachExecution(const MemoryAccess &access, int64_t ranks,
+                      function_ref<void(const Execution &)> visit) {
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    for (int64_t task = 0; task < access.tasks; ++task)
+      visit({&access, task, rank});
 }
 
 std::string indexText(ArrayRef<int64_t> shape, int64_t element) {
@@ -208,9 +226,9 @@ std::string indexText(ArrayRef<int64_t> shape, int64_t element) {
   return text;
 }
 
-std::string taskText(const MemoryAccess &access, int64_t task) {
-  return ("task " + Twine(task) + " of stage '" + access.stage.getName() + "' on workgroup " +
-          Twine(workgroupOf(access.stage, task)))
+std::string taskText(const Execution &execution) {
+  return ("task " + Twine(execution.task) + " of stage '" + execution.access->stage.getName() +
+          "' on workgroup " + Twine(execution.workgroup()))
       .str();
 }
 

@@ -14,8 +14,8 @@ int64_t rankCount(ScheduleOp schedule);
 /// Number of tasks of a bound stage.
 int64_t taskCount(StageOp stage);
 
-/// Workgroup of the grid that runs `task`.
-int64_t workgroupOf(StageOp stage, int64_t task);
+/// Workgroup of the grid that runs task 0 of a bound stage; the next task runs on the next one.
+int64_t baseOf(StageOp stage);
 
 /// One op of a stage that touches an operand, a region or a mailbox.
 struct MemoryAccess {
@@ -23,6 +23,9 @@ struct MemoryAccess {
   mutable StageOp stage; // op handles have no const accessors
   int64_t stageIndex;    ///< position of the stage in the file
   int64_t opIndex;       ///< position of the op in its stage
+  int64_t tasks;         ///< of the stage
+  int64_t base;          ///< of the stage: the workgroup of task 0
+  int64_t ctas;          ///< workgroups of the grid
   mlir::Value memory;
   bool writes;
   mlir::AffineMap offsets;
@@ -39,19 +42,31 @@ struct MemoryAccess {
 /// anything but the task, the rank and parameters.
 mlir::FailureOr<std::vector<MemoryAccess>> collectAccesses(ScheduleOp schedule);
 
-/// Visits the row-major indices of the box `offsets`, `sizes` in a memory of the given shape, one
-/// run of the last axis at a time: (first index, length).
+/// Visits the row-major indices of the box `offsets`, `sizes` in a memory of the given shape as
+/// runs of neighbours, in rising order: [first, end).
 void forEachRun(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> offsets,
                 llvm::ArrayRef<int64_t> sizes,
-                llvm::function_ref<void(int64_t first, int64_t length)> visit);
+                llvm::function_ref<void(int64_t first, int64_t end)> visit);
 
-/// Number of elements of a memory.
-int64_t elementCount(llvm::ArrayRef<int64_t> shape);
+/// One execution of an access: by a task, on a rank.
+struct Execution {
+  const MemoryAccess *access = nullptr;
+  int64_t task = 0;
+  int64_t rank = 0;
+
+  int64_t workgroup() const { return (access->base + task) % access->ctas; }
+  /// Visits what the execution touches, as forEachRun() does. The offsets must have values.
+  void forEachRun(llvm::function_ref<void(int64_t first, int64_t end)> visit) const;
+};
+
+/// Visits the executions of an access, ranks outermost.
+void forEachExecution(const MemoryAccess &access, int64_t ranks,
+                      llvm::function_ref<void(const Execution &)> visit);
 
 /// "1, 0, 4" for a message: the index, axis by axis, of a row-major element.
 std::string indexText(llvm::ArrayRef<int64_t> shape, int64_t element);
 
 /// "task 3 of stage 'reduce' on workgroup 195".
-std::string taskText(const MemoryAccess &access, int64_t task);
+std::string taskText(const Execution &execution);
 
 } // namespace mono

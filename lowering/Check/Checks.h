@@ -6,14 +6,23 @@
 
 namespace mono {
 
+/// Unit attribute of a post that may only run when every wavefront of the workgroup is done with
+/// the receives before it: the proof that slots are not reused too early rests on that order.
+inline constexpr const char *kAfterWaitsAttr = "mono.after_waits";
+
 /// What the checks look at.
 struct BoundSchedule {
-  ScheduleOp op;
+  mutable ScheduleOp op; // op handles have no const accessors
   int64_t ranks;
   std::vector<MemoryAccess> accesses; ///< in file order
 };
 
-/// Every box lies inside its operand, region or mailbox, for every task and rank.
+/// What binding can't know: sizes are decided and fit 32-bit addresses and the LDS, data ops stand
+/// in stages, the number of ranks is given once.
+mlir::LogicalResult checkStatic(ScheduleOp schedule);
+
+/// Every box lies inside its operand, region or mailbox, for every task and rank, and starts where
+/// tagged words and MFMA tiles do.
 mlir::LogicalResult checkBounds(const BoundSchedule &schedule);
 
 /// Every received element is posted exactly once a launch, by somebody.
@@ -21,10 +30,11 @@ mlir::LogicalResult checkCoverage(const BoundSchedule &schedule);
 
 /// No cycle in program order (each workgroup walks stages and tasks in order) and waits: a post
 /// that must wait for the receive that waits for it. No slot of a mailbox is overwritten before
-/// every reader is known to be done, with ranks a launch or more apart.
+/// every reader is known to be done, with ranks a launch or more apart; posts that must come after
+/// earlier receives of their workgroup for that get kAfterWaitsAttr.
 mlir::LogicalResult checkOrder(const BoundSchedule &schedule);
 
-/// Outputs are stored completely and once; what one workgroup stores no other loads.
+/// Outputs are stored completely and once; what is stored no other thread loads in the launch.
 mlir::LogicalResult checkOperands(const BoundSchedule &schedule);
 
 /// A workgroup reads of a region only what it has written in this launch.

@@ -1,6 +1,7 @@
 // Who posts what is received: each element by exactly one task of one rank.
 #include "dialect/Describe.h"
 #include "lowering/Check/Checks.h"
+#include "lowering/Check/Cover.h"
 
 using namespace mlir;
 
@@ -18,12 +19,11 @@ LogicalResult checkDeviceOffsets(MailboxOp mailbox, const MemoryAccess &access) 
   return diag;
 }
 
-/// Who posts each element of one mailbox.
+/// The posts and receives of one mailbox.
 class Coverage {
 public:
   Coverage(MailboxOp mailbox, const BoundSchedule &schedule)
-      : mailbox(mailbox), schedule(schedule), shape(declaredBy(mailbox.getResult())->shape),
-        posted(elementCount(shape), nullptr) {
+      : mailbox(mailbox), schedule(schedule), shape(declaredBy(mailbox.getResult())->shape) {
     for (const MemoryAccess &access : schedule.accesses)
       if (access.memory == mailbox.getResult())
         (access.writes ? posts : receives).push_back(&access);
@@ -33,9 +33,13 @@ public:
     for (const MemoryAccess *access : llvm::concat<const MemoryAccess *>(posts, receives))
       if (failed(checkDeviceOffsets(mailbox, *access)))
         return failure();
+    // Every rank posts to all copies of a peers mailbox; the copy of a device mailbox is filled by
+    // its own rank alone, and the copies are filled alike.
+    int64_t writers = mailbox.getScope() == Scope::Peers ? schedule.ranks : 1;
     for (const MemoryAccess *post : posts)
-      if (failed(addPost(*post)))
-        return failure();
+      forEachExecution(*post, writers, [&](const Execution &by) { posted.add(by); });
+    if (std::optional<Cover::Clash> clash = posted.seal())
+      return reportTwice(*clash);
     for (const MemoryAccess *receive : receives)
       if (failed(checkReceive(*receive)))
         return failure();
@@ -43,61 +47,41 @@ public:
   }
 
 private:
-  LogicalResult addPost(const MemoryAccess &post) {
-    // Every rank posts to all copies of a peers mailbox; the copy of a device mailbox is filled by
-    // its own rank alone, and the copies are filled alike.
-    int64_t writers = mailbox.getScope() == Scope::Peers ? schedule.ranks : 1;
-    for (int64_t rank = 0; rank < writers; ++rank)
-      for (int64_t task = 0, tasks = taskCount(post.stage); task < tasks; ++task) {
-        const MemoryAccess *clash = nullptr;
-        int64_t where = 0;
-        forEachRun(shape, *post.offsetsOf(task, rank), post.sizes,
-                   [&](int64_t first, int64_t length) {
-                     for (int64_t i = first; i < first + length; ++i) {
-                       if (posted[i] && !clash)
-                         std::tie(clash, where) = {posted[i], i};
-                       posted[i] = &post;
-                     }
-                   });
-        if (clash)
-          return reportTwice(post, *clash, where, task, rank);
-      }
-    return success();
-  }
-
-  LogicalResult reportTwice(const MemoryAccess &post, const MemoryAccess &earlier, int64_t element,
-                            int64_t task, int64_t rank) {
-    InFlightDiagnostic diag = post.op->emitError()
-                              << "expected every element of " << describe(post.memory)
+  LogicalResult reportTwice(const Cover::Clash &clash) {
+    auto [earlier, later, element] = clash;
+    InFlightDiagnostic diag = later.access->op->emitError()
+                              << "expected every element of " << describe(mailbox.getResult())
                               << " to be posted once a launch, but element ["
-                              << indexText(shape, element) << "] is posted again by task " << task
-                              << " of stage '" << post.stage.getName() << "' on rank " << rank;
-    diag.attachNote(earlier.op->getLoc()) << "posted before here";
+                              << indexText(shape, element) << "] is posted again by task "
+                              << later.task << " of stage '" << later.access->stage.getName()
+                              << "' on rank " << later.rank;
+    diag.attachNote(earlier.access->op->getLoc())
+        << "posted before here by task " << earlier.task << " on rank " << earlier.rank;
     return diag;
   }
 
   LogicalResult checkReceive(const MemoryAccess &receive) {
-    int64_t ranks = receive.dependsOnRank() ? schedule.ranks : 1;
-    for (int64_t rank = 0; rank < ranks; ++rank)
-      for (int64_t task = 0, tasks = taskCount(receive.stage); task < tasks; ++task) {
-        int64_t missing = -1;
-        forEachRun(shape, *receive.offsetsOf(task, rank), receive.sizes,
-                   [&](int64_t first, int64_t length) {
-                     for (int64_t i = first; missing < 0 && i < first + length; ++i)
-                       if (!posted[i])
-                         missing = i;
-                   });
-        if (missing >= 0)
-          return reportMissing(receive, missing, task);
-      }
-    return success();
+    std::optional<int64_t> missing;
+    Execution waiting;
+    forEachExecution(receive, receive.dependsOnRank() ? schedule.ranks : 1,
+                     [&](const Execution &by) {
+                       if (missing)
+                         return;
+                       waiting = by;
+                       by.forEachRun([&](int64_t first, int64_t end) {
+                         if (!missing)
+                           missing = posted.firstGap(first, end);
+                       });
+                     });
+    return missing ? reportMissing(waiting, *missing) : success();
   }
 
-  LogicalResult reportMissing(const MemoryAccess &receive, int64_t element, int64_t task) {
+  LogicalResult reportMissing(const Execution &waiting, int64_t element) {
+    const MemoryAccess &receive = *waiting.access;
     InFlightDiagnostic diag = receive.op->emitError()
                               << "this wait would never end: element [" << indexText(shape, element)
                               << "] of " << describe(receive.memory) << " is posted by nobody, but "
-                              << taskText(receive, task) << " waits for it";
+                              << taskText(waiting) << " waits for it";
     diag.attachNote(mailbox.getLoc()) << "the mailbox is declared here";
     for (const MemoryAccess *other : posts)
       diag.attachNote(other->op->getLoc())
@@ -111,7 +95,7 @@ private:
   MailboxOp mailbox;
   const BoundSchedule &schedule;
   SmallVector<int64_t> shape;
-  std::vector<const MemoryAccess *> posted;
+  Cover posted;
   SmallVector<const MemoryAccess *> posts, receives;
 };
 

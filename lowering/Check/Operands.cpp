@@ -1,17 +1,29 @@
-// Outputs: stored completely and once, and not loaded by another workgroup in the same launch.
+// Outputs: stored completely and once, and loaded in the same launch only by the threads that store
+// them, and before they do.
 #include "dialect/Describe.h"
 #include "lowering/Check/Checks.h"
+#include "lowering/Check/Cover.h"
 
 using namespace mlir;
 
 namespace mono {
 namespace {
 
-/// Who stores an element.
-struct Writer {
-  const MemoryAccess *access = nullptr;
-  int64_t task = 0;
-};
+/// Whether `a` comes before `b` on the workgroup they share.
+bool precedes(const Execution &a, const Execution &b) {
+  return std::tuple(a.access->stageIndex, a.task, a.access->opIndex) <
+         std::tuple(b.access->stageIndex, b.task, b.access->opIndex);
+}
+
+/// Two tensors that lie in the same box are spread over the threads alike (Distribution.h), so that
+/// each thread meets only its own elements. What else a workgroup loads and stores is not ordered:
+/// its barriers order LDS, not memory.
+bool byTheSameThreads(const Execution &load, const Execution &store) {
+  return isa<LoadOp>(load.access->op) && load.workgroup() == store.workgroup() &&
+         load.access->sizes == store.access->sizes &&
+         load.access->offsetsOf(load.task, load.rank) ==
+             store.access->offsetsOf(store.task, store.rank);
+}
 
 class OutputCheck {
 public:
@@ -25,90 +37,90 @@ public:
   LogicalResult check() {
     bool perRank = llvm::any_of(llvm::concat<const MemoryAccess *>(stores, loads),
                                 [](const MemoryAccess *access) { return access->dependsOnRank(); });
-    for (int64_t rank = 0; rank < (perRank ? schedule.ranks : 1); ++rank) {
-      writers.assign(elementCount(shape), Writer());
-      if (failed(addStores(rank)) || failed(checkComplete()) || failed(checkLoads(rank)))
+    for (int64_t rank = 0; rank < (perRank ? schedule.ranks : 1); ++rank)
+      if (failed(checkRank(rank)))
         return failure();
-    }
     return success();
   }
 
 private:
-  LogicalResult addStores(int64_t rank) {
+  LogicalResult checkRank(int64_t rank) {
+    Cover stored;
     for (const MemoryAccess *store : stores)
-      for (int64_t task = 0, tasks = taskCount(store->stage); task < tasks; ++task) {
-        Writer clash;
-        int64_t where = 0;
-        forEachRun(shape, *store->offsetsOf(task, rank), store->sizes,
-                   [&](int64_t first, int64_t length) {
-                     for (int64_t i = first; i < first + length; ++i) {
-                       if (writers[i].access && !clash.access)
-                         std::tie(clash, where) = {writers[i], i};
-                       writers[i] = {store, task};
-                     }
-                   });
-        if (!clash.access)
-          continue;
-        InFlightDiagnostic diag = store->op->emitError()
-                                  << "expected every element of " << describe(store->memory)
-                                  << " to be stored once a launch, but element ["
-                                  << indexText(shape, where) << "] is stored again by "
-                                  << taskText(*store, task);
-        diag.attachNote(clash.access->op->getLoc())
-            << "stored before by " << taskText(*clash.access, clash.task);
-        return diag;
-      }
+      for (int64_t task = 0; task < store->tasks; ++task)
+        stored.add({store, task, rank});
+    if (std::optional<Cover::Clash> clash = stored.seal())
+      return reportTwice(*clash);
+    int64_t elements = 1;
+    for (int64_t size : shape)
+      elements *= size;
+    if (operand.getAccess() == Access::Write)
+      if (std::optional<int64_t> missing = stored.firstGap(0, elements))
+        return reportMissing(*missing);
+    for (const MemoryAccess *load : loads)
+      for (int64_t task = 0; task < load->tasks; ++task)
+        if (failed(checkLoad({load, task, rank}, stored)))
+          return failure();
     return success();
   }
 
-  LogicalResult checkComplete() {
-    if (operand.getAccess() != Access::Write)
-      return success();
-    auto missing = llvm::find_if(writers, [](const Writer &w) { return !w.access; });
-    if (missing == writers.end())
-      return success();
+  LogicalResult checkLoad(const Execution &load, const Cover &stored) {
+    std::optional<Execution> racing;
+    int64_t where = 0;
+    load.forEachRun([&](int64_t first, int64_t end) {
+      stored.forEachOwner(first, end, [&](int64_t index, int64_t element) {
+        const Execution &store = stored.owners()[index];
+        if (!racing && !(precedes(load, store) && byTheSameThreads(load, store))) {
+          racing = store;
+          where = element;
+        }
+      });
+    });
+    return racing ? reportRace(load, *racing, where) : success();
+  }
+
+  LogicalResult reportTwice(const Cover::Clash &clash) {
+    auto [earlier, later, element] = clash;
+    InFlightDiagnostic diag = later.access->op->emitError()
+                              << "expected every element of " << describe(operand.getResult())
+                              << " to be stored once a launch, but element ["
+                              << indexText(shape, element) << "] is stored again by "
+                              << taskText(later);
+    diag.attachNote(earlier.access->op->getLoc()) << "stored before by " << taskText(earlier);
+    return diag;
+  }
+
+  LogicalResult reportMissing(int64_t element) {
     InFlightDiagnostic diag = operand.emitError()
                               << "expected every element of operand '" << operand.getName()
                               << "' to be stored, but nobody stores element ["
-                              << indexText(shape, missing - writers.begin()) << "]";
+                              << indexText(shape, element) << "]";
     for (const MemoryAccess *store : stores)
       diag.attachNote(store->op->getLoc())
           << "stage '" << store->stage.getName() << "' stores other elements here";
     return diag;
   }
 
-  LogicalResult checkLoads(int64_t rank) {
-    for (const MemoryAccess *load : loads)
-      for (int64_t task = 0, tasks = taskCount(load->stage); task < tasks; ++task) {
-        Writer other;
-        int64_t where = 0, workgroup = workgroupOf(load->stage, task);
-        forEachRun(shape, *load->offsetsOf(task, rank), load->sizes,
-                   [&](int64_t first, int64_t length) {
-                     for (int64_t i = first; !other.access && i < first + length; ++i)
-                       if (writers[i].access &&
-                           workgroupOf(writers[i].access->stage, writers[i].task) != workgroup)
-                         std::tie(other, where) = {writers[i], i};
-                   });
-        if (!other.access)
-          continue;
-        InFlightDiagnostic diag = load->op->emitError()
-                                  << taskText(*load, task) << " loads element ["
-                                  << indexText(shape, where) << "] of " << describe(load->memory)
-                                  << ", which another workgroup stores in the same launch: "
-                                  << "whether it sees the old or the new value is chance";
-        diag.attachNote(other.access->op->getLoc())
-            << "stored here by " << taskText(*other.access, other.task)
-            << "; hand it on through a mailbox";
-        return diag;
-      }
-    return success();
+  LogicalResult reportRace(const Execution &load, const Execution &store, int64_t element) {
+    bool sameWorkgroup = load.workgroup() == store.workgroup();
+    InFlightDiagnostic diag =
+        load.access->op->emitError()
+        << taskText(load) << " loads element [" << indexText(shape, element) << "] of "
+        << describe(load.access->memory) << ", which "
+        << (sameWorkgroup ? "other threads of it store" : "another workgroup stores")
+        << " in the same launch: whether it sees the old or the new value "
+           "is chance";
+    diag.attachNote(store.access->op->getLoc())
+        << "stored here by " << taskText(store)
+        << (sameWorkgroup ? "; let one task load the box it stores, the load first, or use a region"
+                          : "; hand it on through a mailbox");
+    return diag;
   }
 
   OperandOp operand;
   const BoundSchedule &schedule;
   SmallVector<int64_t> shape;
   SmallVector<const MemoryAccess *> stores, loads;
-  std::vector<Writer> writers;
 };
 
 } // namespace

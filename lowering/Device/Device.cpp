@@ -72,10 +72,10 @@ struct DevicePass : mono::impl::DevicePassBase<DevicePass> {
       OpBuilder builder(schedule);
       auto gpuModule = gpu::GPUModuleOp::create(builder, schedule.getLoc(),
                                                 (schedule.getSymName() + "_module").str());
-      gpuModule->setAttr(kManifestAttr, builder.getStringAttr(manifestOf(schedule)));
+      gpuModule->setAttr(kManifestAttr, builder.getStringAttr(manifestOf(schedule, watchdog)));
       builder.setInsertionPointToStart(gpuModule.getBody());
       gpu::GPUFuncOp func = createKernel(builder, schedule);
-      if (failed(Emitter(schedule, func).emit()))
+      if (failed(Emitter(schedule, func, watchdog, skipBarrier).emit()))
         return signalPassFailure();
       schedule.erase();
     }

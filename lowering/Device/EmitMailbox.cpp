@@ -5,6 +5,7 @@
 #include "lowering/Device/Emitter.h"
 
 #include "dialect/Exprs.h"
+#include "lowering/Check/Checks.h"
 #include "lowering/Place/Scratch.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
@@ -41,6 +42,12 @@ Value Emitter::slotPointer(MailboxOp mailbox, Value memory) {
 Value Emitter::wordPointer(Value base, Value word) {
   return LLVM::GEPOp::create(b, base.getType(), b.getI64Type(), base,
                              ArrayRef<LLVM::GEPArg>{toI64(word)});
+}
+
+Value Emitter::tagOf(Value word) {
+  Value shifted =
+      arith::ShRUIOp::create(b, word, arith::ConstantIntOp::create(b, b.getI64Type(), 32));
+  return arith::TruncIOp::create(b, b.getI32Type(), shifted);
 }
 
 SmallVector<Value> Emitter::packWords(Value chunk) {
@@ -80,6 +87,9 @@ LogicalResult Emitter::emitPost(PostOp op) {
       targets.push_back(slotPointer(mailbox, memory));
   else
     targets.push_back(slotPointer(mailbox, deviceMailboxes));
+  // Receives are waits of single wavefronts; the others would run ahead of them.
+  if (op->hasAttr(kAfterWaitsAttr) && hazards.waiting())
+    barrier();
 
   for (auto [chunk, value] : llvm::enumerate(chunks))
     forOwners(d, chunk, [&, value = value](Value first) {
@@ -96,30 +106,34 @@ LogicalResult Emitter::emitPost(PostOp op) {
   return success();
 }
 
-SmallVector<Value> Emitter::poll(ArrayRef<Value> pointers, bool peers) {
+SmallVector<Value> Emitter::poll(MailboxOp mailbox, Value slot, ArrayRef<Value> words) {
   auto i32 = b.getI32Type();
   auto i64 = b.getI64Type();
-  SmallVector<Type> types(pointers.size(), i64);
+  StringRef scope = syncScope(mailbox.getScope() == Scope::Peers);
+  SmallVector<Value> pointers =
+      llvm::map_to_vector(words, [&](Value word) { return wordPointer(slot, word); });
+  Value start = watchdogCycles ? cycleCounter() : Value();
+  SmallVector<Type> types(words.size(), i64);
   auto loop = scf::WhileOp::create(
       b, types, ValueRange{},
       [&](OpBuilder &, Location, ValueRange) {
-        SmallVector<Value> words;
-        for (Value pointer : pointers)
-          words.push_back(LLVM::LoadOp::create(b, i64, pointer, /*alignment=*/8,
-                                               /*isVolatile=*/false, /*isNonTemporal=*/false,
-                                               /*isInvariant=*/false, /*isInvariantGroup=*/false,
-                                               LLVM::AtomicOrdering::monotonic, syncScope(peers)));
+        SmallVector<Value> seen;
         Value again;
-        for (Value word : words) {
-          Value seen = arith::TruncIOp::create(
-              b, i32, arith::ShRUIOp::create(b, word, arith::ConstantIntOp::create(b, i64, 32)));
-          Value stale = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, seen, tag);
+        for (Value pointer : pointers)
+          seen.push_back(LLVM::LoadOp::create(b, i64, pointer, /*alignment=*/8,
+                                              /*isVolatile=*/false, /*isNonTemporal=*/false,
+                                              /*isInvariant=*/false, /*isInvariantGroup=*/false,
+                                              LLVM::AtomicOrdering::monotonic, scope));
+        for (Value word : seen) {
+          Value stale = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, tagOf(word), tag);
           again = again ? arith::OrIOp::create(b, again, stale) : stale;
         }
-        scf::ConditionOp::create(b, again, words);
+        scf::ConditionOp::create(b, again, seen);
       },
-      [&](OpBuilder &, Location, ValueRange) {
+      [&](OpBuilder &, Location, ValueRange seen) {
         ROCDL::SSleepOp::create(b, 1);
+        if (watchdogCycles)
+          emitWatchdog(mailbox, start, words, seen);
         scf::YieldOp::create(b);
       });
   return llvm::map_to_vector(loop.getResults(), [&](Value word) -> Value {
@@ -173,19 +187,18 @@ LogicalResult Emitter::emitReceive(ReceiveOp op) {
   };
 
   /// Words of a chunk whose first element is `first`, term by term.
-  auto wordsOf = [&](Value first, SmallVectorImpl<Value> &pointers) {
+  auto wordsOf = [&](Value first, SmallVectorImpl<Value> &indices) {
     Value at = divide(address(offsets, unflatten(first, shape), strides), perWord(element));
     for (int64_t term = 0; term < terms; ++term)
       for (int64_t i = 0; i < words; ++i)
-        pointers.push_back(
-            wordPointer(slot, add(at, term * strides.front() / perWord(element) + i)));
+        indices.push_back(add(at, term * strides.front() / perWord(element) + i));
   };
-  auto pollAll = [&](ArrayRef<Value> pointers) {
+  auto pollAll = [&](ArrayRef<Value> indices) {
     SmallVector<Value> payloads;
-    for (size_t i = 0; i < pointers.size(); i += kPollBatch)
+    for (size_t i = 0; i < indices.size(); i += kPollBatch)
       llvm::append_range(
           payloads,
-          poll(pointers.slice(i, std::min<size_t>(kPollBatch, pointers.size() - i)), peers));
+          poll(mailbox, slot, indices.slice(i, std::min<size_t>(kPollBatch, indices.size() - i))));
     return payloads;
   };
 
@@ -195,21 +208,22 @@ LogicalResult Emitter::emitReceive(ReceiveOp op) {
     if (!d.full(chunk)) {
       SmallVector<Type> types(terms * words, b.getI32Type());
       SmallVector<Value> payloads = ownersOrZero(d, chunk, types, [&](Value first) {
-        SmallVector<Value> pointers;
-        wordsOf(first, pointers);
-        return pollAll(pointers);
+        SmallVector<Value> indices;
+        wordsOf(first, indices);
+        return pollAll(indices);
       });
       finish(chunk++, payloads);
       continue;
     }
     int64_t begin = chunk;
-    SmallVector<Value> pointers;
+    SmallVector<Value> indices;
     for (; chunk < d.chunks && d.full(chunk) && chunk - begin < perRound; ++chunk)
-      wordsOf(firstElement(d, chunk), pointers);
-    SmallVector<Value> payloads = pollAll(pointers);
+      wordsOf(firstElement(d, chunk), indices);
+    SmallVector<Value> payloads = pollAll(indices);
     for (int64_t done = begin; done < chunk; ++done)
       finish(done, ArrayRef(payloads).slice((done - begin) * terms * words, terms * words));
   }
+  hazards.recordReceive();
   if (op.getResult())
     setTile(op.getResult(), std::move(results));
   return success();

@@ -26,9 +26,11 @@ SmallVector<int64_t> stridesOf(ArrayRef<int64_t> shape) {
   return strides;
 }
 
-Emitter::Emitter(ScheduleOp schedule, gpu::GPUFuncOp func)
+Emitter::Emitter(ScheduleOp schedule, gpu::GPUFuncOp func, int64_t watchdogCycles,
+                 int64_t skipBarrier)
     : schedule(schedule), func(func), b(schedule.getLoc(), schedule.getContext()),
-      threadCount(schedule.getThreads()), ranks(rankCount(schedule)) {
+      threadCount(schedule.getThreads()), ranks(rankCount(schedule)),
+      watchdogCycles(watchdogCycles), barriersToSkip(skipBarrier) {
   usesPeers = llvm::any_of(schedule.getBody().front().getOps<MailboxOp>(),
                            [](MailboxOp m) { return m.getScope() == Scope::Peers; });
 }
@@ -68,7 +70,8 @@ void Emitter::emitPrologue() {
   auto args = func.getArguments().drop_front(
       llvm::range_size(schedule.getBody().front().getOps<OperandOp>()));
   deviceMailboxes = args[0];
-  Value peerTable = args[1], epochs = args[2];
+  Value peerTable = args[1];
+  epochs = args[2];
   rank = arith::IndexCastUIOp::create(b, b.getIndexType(), args[3]);
   if (func.getNumWorkgroupAttributions())
     arena = func.getWorkgroupAttributions().front();
@@ -108,6 +111,7 @@ void Emitter::emitEpilogue() {
 }
 
 LogicalResult Emitter::emitStage(StageOp stage) {
+  ++stageIndex;
   int64_t tasks = taskCount(stage), ctas = schedule.getCtas();
   int64_t base = staticValues(stage.getBase()).front();
   // Task t runs on workgroup (base + t) mod ctas.
@@ -364,7 +368,8 @@ void Emitter::willWrite(int64_t offset, int64_t bytes) {
 }
 
 void Emitter::barrier() {
-  amdgpu::LDSBarrierOp::create(b);
+  if (barriersToSkip-- != 0)
+    amdgpu::LDSBarrierOp::create(b);
   hazards.barrier();
 }
 

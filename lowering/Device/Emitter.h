@@ -33,7 +33,10 @@ struct WeightStream {
 
 class Emitter {
 public:
-  Emitter(ScheduleOp schedule, mlir::gpu::GPUFuncOp func);
+  /// `watchdogCycles`: how long a wait may take; 0 for ever. `skipBarrier`: number of a barrier to
+  /// leave out, so that tests can see what it was for; -1 for none.
+  Emitter(ScheduleOp schedule, mlir::gpu::GPUFuncOp func, int64_t watchdogCycles,
+          int64_t skipBarrier = -1);
 
   /// Emits the whole kernel: prologue, the stages in file order, the epoch's advance.
   mlir::LogicalResult emit();
@@ -130,8 +133,15 @@ private:
   /// Argument of the function that carries the operand's memory.
   mlir::Value operandMemory(OperandOp op);
 
-  /// Reads tagged words until all carry this launch's tag; returns the i32 payloads.
-  llvm::SmallVector<mlir::Value> poll(llvm::ArrayRef<mlir::Value> pointers, bool peers);
+  /// Reads tagged words of `slot` until all carry this launch's tag; returns the i32 payloads.
+  llvm::SmallVector<mlir::Value> poll(MailboxOp mailbox, mlir::Value slot,
+                                      llvm::ArrayRef<mlir::Value> words);
+  /// EmitWatchdog.cpp: in a wait that has lasted since `start`, leaves the kernel if it has lasted
+  /// too long or another workgroup has left. `words` and `seen` are the indices and values polled.
+  void emitWatchdog(MailboxOp mailbox, mlir::Value start, llvm::ArrayRef<mlir::Value> words,
+                    mlir::ValueRange seen);
+  mlir::Value cycleCounter();
+  mlir::Value tagOf(mlir::Value word); ///< i32
   mlir::Value wordPointer(mlir::Value base, mlir::Value word);
   /// First byte of this launch's slot of the mailbox in `memory`.
   mlir::Value slotPointer(MailboxOp mailbox, mlir::Value memory);
@@ -146,6 +156,9 @@ private:
   mlir::ImplicitLocOpBuilder b;
   int64_t threadCount;
   int64_t ranks;
+  int64_t watchdogCycles;
+  int64_t barriersToSkip; ///< barriers before the one to leave out; negative: none or past it
+  int64_t stageIndex = -1; ///< of the stage being emitted
 
   mlir::Value thread, lane, wave, cta, rank;    ///< index
   mlir::Value tag;                              ///< i32, this launch's epoch
@@ -153,7 +166,7 @@ private:
   mlir::Value deviceMailboxes;                  ///< ptr<1>
   mlir::Value ownPeerMailboxes;                 ///< ptr<1>
   llvm::SmallVector<mlir::Value> peerMailboxes; ///< ptr<1>, one a rank
-  mlir::Value epochWord;                        ///< ptr<1>
+  mlir::Value epochs, epochWord;                ///< ptr<1>
   bool usesPeers = false;
 
   llvm::DenseMap<mlir::Value, mlir::Value> scalars; ///< index and scalar values of the schedule

@@ -1,9 +1,8 @@
 // Addresses for LDS regions, scratch areas and mailboxes of a checked schedule.
-#include "dialect/Describe.h"
-#include "dialect/Exprs.h"
 #include "dialect/Mono.h"
 #include "dialect/target/Gfx950.h"
 #include "lowering/Passes.h"
+#include "lowering/Place/Arena.h"
 #include "lowering/Place/Scratch.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -20,123 +19,130 @@ using namespace mono;
 
 namespace {
 
-/// LDS accesses are at most 16 bytes wide; mailboxes start on the 128-byte line of the L2.
-constexpr int64_t kLdsAlign = 16, kMailboxAlign = 128;
+/// Mailboxes start on the 128-byte line of the L2.
+constexpr int64_t kMailboxAlign = 128;
 
-/// A piece of LDS and the stages, first to last, in which its content matters.
-struct Piece {
-  Operation *op;
-  std::string what;
-  int64_t bytes;
-  int64_t firstStage, lastStage;
-  int64_t offset = 0;
-  int64_t order = 0; ///< in the file
+/// Kernels address mailbox memory with 32-bit offsets.
+constexpr int64_t kMaxMailboxBytes = std::numeric_limits<int32_t>::max();
 
-  bool livesWith(const Piece &other) const {
-    return firstStage <= other.lastStage && other.firstStage <= lastStage;
-  }
-};
-
-/// Scratch of one stage comes before the next op of the stage needs its own, so all of it is live.
-void collectScratch(StageOp stage, int64_t index, SmallVectorImpl<Piece> &pieces) {
-  stage.walk([&](Operation *op) {
-    if (int64_t bytes = scratchBytes(op))
-      pieces.push_back({op, ("scratch of '" + op->getName().getStringRef() + "'").str(),
-                        static_cast<int64_t>(llvm::alignTo(bytes, kLdsAlign)), index, index});
-  });
+SmallVector<StageOp> stagesOf(ScheduleOp schedule) {
+  return SmallVector<StageOp>(schedule.getBody().front().getOps<StageOp>());
 }
 
-void collectRegion(RegionOp region, ArrayRef<StageOp> stages, SmallVectorImpl<Piece> &pieces) {
-  int64_t first = -1, last = -1;
-  for (auto [index, stage] : llvm::enumerate(stages)) {
-    bool used = llvm::any_of(region->getUsers(),
-                             [&](Operation *user) { return stage->isProperAncestor(user); });
-    if (!used)
-      continue;
-    first = first < 0 ? index : first;
-    last = index;
-  }
-  if (first < 0)
-    return region->setAttr("offset", Builder(region).getI64IntegerAttr(0));
-  pieces.push_back({region, describe(region.getResult()),
-                    static_cast<int64_t>(llvm::alignTo(region.getBytes(), kLdsAlign)), first,
-                    last});
-}
-
-/// Largest first, each at the lowest offset that is free while it lives. Returns the bytes used.
-int64_t overlay(SmallVectorImpl<Piece> &pieces) {
-  for (auto [index, piece] : llvm::enumerate(pieces))
-    piece.order = index;
-  llvm::sort(pieces, [](const Piece &a, const Piece &b) {
-    return std::tuple(-a.bytes, a.order) < std::tuple(-b.bytes, b.order);
-  });
-  int64_t peak = 0;
-  for (auto [index, piece] : llvm::enumerate(pieces)) {
-    SmallVector<const Piece *> taken;
-    for (const Piece &other : ArrayRef(pieces).take_front(index))
-      if (piece.livesWith(other))
-        taken.push_back(&other);
-    llvm::sort(taken, [](auto *a, auto *b) { return a->offset < b->offset; });
-    for (const Piece *other : taken) {
-      if (piece.offset + piece.bytes <= other->offset)
-        break;
-      piece.offset = std::max(piece.offset, other->offset + other->bytes);
-    }
-    peak = std::max(peak, piece.offset + piece.bytes);
-  }
-  return peak;
-}
-
-LogicalResult reportTooMuch(ScheduleOp schedule, ArrayRef<StageOp> stages, ArrayRef<Piece> pieces) {
+LogicalResult reportTooMuch(ScheduleOp schedule, ArrayRef<Piece> pieces, Demand most) {
   // The stage that needs most says best what is wrong.
-  int64_t worst = 0, worstBytes = 0;
-  for (int64_t stage = 0, e = stages.size(); stage < e; ++stage) {
-    int64_t bytes = 0;
-    for (const Piece &piece : pieces)
-      if (piece.firstStage <= stage && stage <= piece.lastStage)
-        bytes += piece.bytes;
-    if (bytes > worstBytes)
-      std::tie(worst, worstBytes) = {stage, bytes};
-  }
-  StageOp stage = stages[worst];
+  StageOp stage = stagesOf(schedule)[most.stage];
   InFlightDiagnostic diag = stage->emitError()
                             << "expected at most " << gfx950::kLdsBytes << " bytes of LDS ("
                             << gfx950::kName << ", one workgroup), but stage '" << stage.getName()
-                            << "' needs " << worstBytes;
+                            << "' needs " << most.bytes;
   for (const Piece &piece : pieces)
-    if (piece.firstStage <= worst && worst <= piece.lastStage)
-      diag.attachNote(piece.op->getLoc()) << piece.what << " takes " << piece.bytes << " bytes";
+    if (piece.livesIn(most.stage))
+      diag.attachNote(piece.op->getLoc()) << piece.name << " takes " << piece.bytes << " bytes";
   return diag;
 }
 
-LogicalResult placeLds(ScheduleOp schedule) {
-  SmallVector<StageOp> stages(schedule.getBody().front().getOps<StageOp>());
-  SmallVector<Piece> pieces;
+/// The stage that needs most would fit, but not around what is pinned or in the gaps.
+LogicalResult reportFragmented(ScheduleOp schedule, ArrayRef<Piece> pieces, Demand most) {
+  auto outside =
+      llvm::find_if(pieces, [](const Piece &piece) { return piece.end() > gfx950::kLdsBytes; });
+  InFlightDiagnostic diag = outside->op->emitError()
+                            << "no room for " << outside->name << ": its " << outside->bytes
+                            << " bytes would end at " << outside->end() << " of "
+                            << gfx950::kLdsBytes
+                            << " bytes of LDS, though no stage needs more than " << most.bytes;
+  for (const Piece &piece : pieces)
+    if (&piece != outside && piece.livesWith(*outside))
+      diag.attachNote(piece.op->getLoc())
+          << piece.name << (piece.pinned ? " is pinned at " : " lies at ") << piece.offset << " to "
+          << piece.end();
+  return diag;
+}
+
+LogicalResult checkPinnedPlace(RegionOp region) {
+  if (!region.getOffset())
+    return success();
+  int64_t offset = *region.getOffset(), bytes = region.getBytes();
+  if (offset % kLdsAlign != 0)
+    return region.emitError() << "expected a multiple of " << kLdsAlign
+                              << " bytes after 'at' (ds_read_b128), but got " << offset;
+  if (offset < 0 || offset > gfx950::kLdsBytes - bytes)
+    return region.emitError() << "expected region '" << region.getName() << "' inside the "
+                              << gfx950::kLdsBytes << " bytes of LDS, but it is pinned at "
+                              << offset << " to " << offset + bytes;
+  return success();
+}
+
+/// Pinned regions whose bytes overlap never live together.
+LogicalResult checkPinned(ScheduleOp schedule, ArrayRef<Piece> pieces) {
   for (auto region : schedule.getBody().front().getOps<RegionOp>())
-    collectRegion(region, stages, pieces);
-  for (auto [index, stage] : llvm::enumerate(stages))
-    collectScratch(stage, index, pieces);
+    if (failed(checkPinnedPlace(region)))
+      return failure();
+  SmallVector<StageOp> stages = stagesOf(schedule);
+  for (auto [index, piece] : llvm::enumerate(pieces))
+    for (const Piece &earlier : pieces.take_front(index)) {
+      if (!piece.pinned || !earlier.pinned || !piece.livesWith(earlier) ||
+          piece.offset >= earlier.end() || earlier.offset >= piece.end())
+        continue;
+      StageOp first = stages[std::max(piece.firstStage, earlier.firstStage)],
+              last = stages[std::min(piece.lastStage, earlier.lastStage)];
+      InFlightDiagnostic diag = piece.op->emitError()
+                                << piece.name << " is pinned at " << piece.offset << " to "
+                                << piece.end() << ", over " << earlier.name << " at "
+                                << earlier.offset << " to " << earlier.end() << ", and both live ";
+      if (first == last)
+        diag << "in stage '" << first.getName() << "'";
+      else
+        diag << "from stage '" << first.getName() << "' to stage '" << last.getName() << "'";
+      diag.attachNote(earlier.op->getLoc()) << earlier.name << " is pinned here";
+      diag.attachNote(first.getLoc()) << "both live from here on";
+      return diag;
+    }
+  return success();
+}
+
+LogicalResult placeLds(ScheduleOp schedule) {
+  std::vector<Piece> pieces = collectPieces(schedule);
+  if (failed(checkPinned(schedule, pieces)))
+    return failure();
+  Demand most = largestDemand(pieces);
+  if (most.bytes > gfx950::kLdsBytes)
+    return reportTooMuch(schedule, pieces, most);
   int64_t peak = overlay(pieces);
   if (peak > gfx950::kLdsBytes)
-    return reportTooMuch(schedule, stages, pieces);
+    return reportFragmented(schedule, pieces, most);
   Builder builder(schedule);
+  for (auto region : schedule.getBody().front().getOps<RegionOp>())
+    if (!region.getOffset()) // nobody uses it, or its piece says better below
+      region.setOffsetAttr(builder.getI64IntegerAttr(0));
+  for (const Piece &piece : pieces)
+    if (piece.pinned)
+      piece.op->setAttr(kPinnedAttr, builder.getUnitAttr());
   for (const Piece &piece : pieces)
     piece.op->setAttr(isa<RegionOp>(piece.op) ? "offset" : kScratchAttr,
                       builder.getI64IntegerAttr(piece.offset));
   schedule->setAttr("mono.lds_bytes", builder.getI64IntegerAttr(peak));
+  schedule->setAttr("mono.lds_lower_bound", builder.getI64IntegerAttr(most.bytes));
   return success();
 }
 
-void placeMailboxes(ScheduleOp schedule) {
+LogicalResult placeMailboxes(ScheduleOp schedule) {
   Builder builder(schedule);
   int64_t device = 0, peers = 0;
   for (auto mailbox : schedule.getBody().front().getOps<MailboxOp>()) {
     int64_t &next = mailbox.getScope() == Scope::Peers ? peers : device;
     mailbox.setOffsetAttr(builder.getI64IntegerAttr(next));
     next = llvm::alignTo(next + mailbox.getSlots() * slotBytes(mailbox), kMailboxAlign);
+    if (next > kMaxMailboxBytes)
+      return mailbox.emitError() << "expected at most " << kMaxMailboxBytes
+                                 << " bytes of mailboxes of scope '"
+                                 << stringifyScope(mailbox.getScope())
+                                 << "' (32-bit offsets), but with mailbox '" << mailbox.getName()
+                                 << "' there are " << next;
   }
   schedule->setAttr("mono.device_mailbox_bytes", builder.getI64IntegerAttr(device));
   schedule->setAttr("mono.peer_mailbox_bytes", builder.getI64IntegerAttr(peers));
+  return success();
 }
 
 struct PlacePass : mono::impl::PlacePassBase<PlacePass> {
@@ -144,9 +150,8 @@ struct PlacePass : mono::impl::PlacePassBase<PlacePass> {
 
   void runOnOperation() override {
     for (ScheduleOp schedule : getOperation().getOps<ScheduleOp>()) {
-      if (failed(placeLds(schedule)))
+      if (failed(placeLds(schedule)) || failed(placeMailboxes(schedule)))
         return signalPassFailure();
-      placeMailboxes(schedule);
     }
   }
 };

@@ -9,6 +9,12 @@ namespace mono {
 /// Attribute of an op of a stage: byte offset of its scratch area in LDS.
 inline constexpr const char *kScratchAttr = "mono.scratch";
 
+/// Unit attribute of a placed region whose place the author chose.
+inline constexpr const char *kPinnedAttr = "mono.pinned";
+
+/// Regions and scratch areas start at multiples of this: LDS accesses are at most 16 bytes wide.
+inline constexpr int64_t kLdsAlign = 16;
+
 /// Bytes of LDS scratch `op` needs; 0 for most.
 int64_t scratchBytes(mlir::Operation *op);
 

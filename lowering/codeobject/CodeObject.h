@@ -7,6 +7,7 @@
 #include "llvm/Support/Error.h"
 #include "llvm/Target/TargetMachine.h"
 #include <memory>
+#include <shared_mutex>
 #include <vector>
 
 namespace mono {
@@ -27,7 +28,11 @@ void optimize(llvm::Module &module, llvm::TargetMachine &target);
 llvm::Expected<Bytes> emitMachineCode(llvm::Module &module, llvm::TargetMachine &target,
                                       llvm::CodeGenFileType type);
 
-/// Links a relocatable into a loadable code object with LLD, in this process.
+/// LLVM's command line options are global. Who runs LLVM holds this shared; LLD, which resets the
+/// options on every call, runs with it held exclusively.
+std::shared_mutex &llvmOptionsMutex();
+
+/// Links a relocatable into a loadable code object with LLD, in this process, one call at a time.
 llvm::Expected<Bytes> linkWithLld(llvm::ArrayRef<uint8_t> relocatable);
 
 /// What the finished code object asks of the chip, from its metadata note.

@@ -2,6 +2,7 @@
 #include "lowering/Compile.h"
 #include "lowering/Manifest.h"
 #include "lowering/Report.h"
+#include "lowering/ReportArena.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
@@ -33,15 +34,19 @@ static cl::opt<mono::Emit>
                     clEnumValN(mono::Emit::Hsaco, "hsaco", "code object (default)")),
          cl::cat(category));
 static cl::opt<bool> check("check", cl::desc("Run the checks only"), cl::cat(category));
-enum class ReportKind { None, Text, Json };
+enum class ReportKind { None, Text, Json, Svg };
 static cl::opt<ReportKind> report("report", cl::desc("Print stages, memory and resources"),
                                   cl::ValueOptional, cl::init(ReportKind::None),
                                   cl::values(clEnumValN(ReportKind::Text, "", ""),
                                              clEnumValN(ReportKind::Text, "text", "for people"),
-                                             clEnumValN(ReportKind::Json, "json", "for programs")),
+                                             clEnumValN(ReportKind::Json, "json", "for programs"),
+                                             clEnumValN(ReportKind::Svg, "svg", "picture of LDS")),
                                   cl::cat(category));
 static cl::opt<std::string> linker("linker", cl::desc("lld or comgr"), cl::init("lld"),
                                    cl::cat(category));
+static cl::opt<uint64_t> watchdog("watchdog",
+                                  cl::desc("Bound every wait and record the first that fails"),
+                                  cl::value_desc("CYCLES"), cl::init(0), cl::cat(category));
 static cl::opt<bool> timing("time", cl::desc("Print what each pass took"), cl::cat(category));
 
 static Exit fail(Exit status, const Twine &message) {
@@ -88,6 +93,10 @@ static Exit writeOutput(const std::string &path, const mono::Bytes &bytes) {
 }
 
 static Exit printReport(ReportKind kind, const mono::CompileResult &result) {
+  if (kind == ReportKind::Svg) {
+    outs() << mono::arenaSvg(result.arena);
+    return kGood;
+  }
   auto text = kind == ReportKind::Json ? mono::reportJson(result) : mono::reportText(result);
   if (!text)
     return fail(kWrongInput, toString(text.takeError()));
@@ -113,6 +122,9 @@ int main(int argc, char **argv) {
   if (!readDefines(options))
     return kUsage;
   options.linker = linker;
+  if (watchdog > INT64_MAX)
+    return fail(kUsage, "expected --watchdog of at most " + Twine(INT64_MAX) + " cycles");
+  options.watchdogCycles = static_cast<int64_t>(watchdog.getValue());
   options.emit = report != ReportKind::None ? mono::Emit::Hsaco : emit;
   options.checkOnly = check;
   options.time = timing;

@@ -90,12 +90,15 @@ Error parseVerify(StringRef text, RunOptions &options) {
   return Error::success();
 }
 
-Error checkCoherence(StringRef text) {
+Error parseCoherence(StringRef text, RunOptions &options) {
   if (text == "fast")
     return Error::success();
-  if (text.starts_with("adversarial:"))
-    return makeError("--coherence=adversarial is not available yet");
-  return makeError("--coherence: expected fast or adversarial:SEED, but got '{}'", text);
+  uint64_t seed = 0;
+  StringRef number = text;
+  if (!number.consume_front("adversarial:") || number.getAsInteger(10, seed))
+    return makeError("--coherence: expected fast or adversarial:SEED, but got '{}'", text);
+  options.adversarialSeed = seed;
+  return Error::success();
 }
 
 /// Options that make no sense together.
@@ -108,7 +111,11 @@ Error checkTogether(const CommandLine &line, const RunOptions &options) {
     return makeError("--repeat: expected at least 1, but got 0");
   if (line.trace.getNumOccurrences())
     return makeError("--trace is not available yet");
-  return checkCoherence(line.coherence);
+  if (options.adversarialSeed && options.device != DeviceKind::Emulator)
+    return makeError("--coherence is about the emulator: expected --device=emu");
+  if (options.stats != StatsFormat::None && options.device != DeviceKind::Emulator)
+    return makeError("--stats is about the emulator: expected --device=emu");
+  return Error::success();
 }
 
 Expected<RunOptions> convert(const CommandLine &line) {
@@ -126,6 +133,8 @@ Expected<RunOptions> convert(const CommandLine &line) {
   if (Error error = parseDevice(line.device, options))
     return error;
   if (Error error = parseStats(line.stats, options))
+    return error;
+  if (Error error = parseCoherence(line.coherence, options))
     return error;
   if (line.verify.getNumOccurrences())
     if (Error error = parseVerify(line.verify, options))

@@ -30,6 +30,7 @@ struct RunOptions {
   unsigned repeat = 1;
   StatsFormat stats = StatsFormat::None;
   std::optional<uint64_t> verifySeed;
+  std::optional<uint64_t> adversarialSeed; ///< of the emulator's memory model; none: coherent
   std::string goldenCase;
 };
 

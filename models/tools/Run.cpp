@@ -7,7 +7,7 @@
 #include "models/tools/TensorFiles.h"
 #include "runtime/EmulatorDevice.h"
 #include "runtime/Group.h"
-#include "runtime/hip/HipProbe.h"
+#include "runtime/hip/HipNode.h"
 
 #include "llvm/Support/Path.h"
 
@@ -131,10 +131,11 @@ Expected<Outputs> launchAll(Group &group, models::Problem *problem, unsigned rep
   return std::move(*first);
 }
 
-void print(const RunOptions &options, const Group &group, emu::Machine &machine,
+/// Statistics are those of the emulator; without one, none were asked for.
+void print(const RunOptions &options, const Group &group, emu::Machine *machine,
            const Outcome &outcome) {
   if (options.stats == StatsFormat::Json) {
-    json::Object all = statsJson(group, machine, outcome.time);
+    json::Object all = statsJson(group, *machine, outcome.time);
     if (!outcome.report.findings().empty())
       all["verdict"] = reportJson(outcome.report);
     outs() << formatv("{0:2}", json::Value(std::move(all))) << '\n';
@@ -143,7 +144,7 @@ void print(const RunOptions &options, const Group &group, emu::Machine &machine,
   if (!outcome.report.findings().empty())
     printReport(outs(), outcome.report);
   if (options.stats == StatsFormat::Text)
-    printStats(outs(), group, machine, outcome.time);
+    printStats(outs(), group, *machine, outcome.time);
 }
 
 /// All that is decided before a device is touched.
@@ -175,47 +176,79 @@ Expected<Plan> makePlan(const RunOptions &options) {
   return Plan{std::move(*codeObject), std::move(*manifest), std::move(*problem)};
 }
 
-/// True when there is no verdict or it is good.
-Expected<bool> runOnEmulator(const RunOptions &options) {
-  Expected<Plan> plan = makePlan(options);
-  if (!plan)
-    return plan.takeError();
-  Expected<std::unique_ptr<EmulatorNode>> node = EmulatorNode::create(plan->manifest.ranks);
-  if (!node)
-    return node.takeError();
-  Expected<Group> group = Group::create((*node)->devices(), plan->codeObject);
+emu::Options emulatorOptions(const RunOptions &options) {
+  emu::Options result;
+  if (options.adversarialSeed)
+    result.coherence = emu::Coherence::adversarial(*options.adversarialSeed);
+  return result;
+}
+
+/// Runs the plan on one device a rank. `machine` is the emulator they belong to, or null. True when
+/// there is no verdict or it is good.
+Expected<bool> runOn(ArrayRef<Device *> devices, emu::Machine *machine, Plan &plan,
+                     const RunOptions &options) {
+  Expected<Group> group = Group::create(devices, plan.codeObject);
   if (!group)
     return group.takeError();
-  if (Error error = provideInputs(*group, plan->problem.get(), options))
+  if (Error error = provideInputs(*group, plan.problem.get(), options))
     return error;
   Outcome outcome;
-  Expected<Outputs> outputs = launchAll(*group, plan->problem.get(), options.repeat, outcome);
+  Expected<Outputs> outputs = launchAll(*group, plan.problem.get(), options.repeat, outcome);
   if (!outputs)
     return outputs.takeError();
   if (!options.outputs.empty())
-    if (Error error = saveOutputs(options.outputs, plan->manifest, *outputs))
+    if (Error error = saveOutputs(options.outputs, plan.manifest, *outputs))
       return error;
-  print(options, *group, (*node)->machine(), outcome);
+  print(options, *group, machine, outcome);
   return outcome.report.findings().empty() || outcome.report.good();
+}
+
+ExitStatus fail(Error error, ExitStatus status = ExitStatus::BadInput) {
+  errs() << "monorun: " << toString(std::move(error)) << '\n';
+  return status;
+}
+
+ExitStatus finish(Expected<bool> good) {
+  if (!good)
+    return fail(good.takeError());
+  return *good ? ExitStatus::Good : ExitStatus::BadInput;
+}
+
+ExitStatus runOnEmulator(const RunOptions &options) {
+  Expected<Plan> plan = makePlan(options);
+  if (!plan)
+    return fail(plan.takeError());
+  auto node = EmulatorNode::create(plan->manifest.ranks, emulatorOptions(options));
+  if (!node)
+    return fail(node.takeError());
+  return finish(runOn((*node)->devices(), &(*node)->machine(), *plan, options));
+}
+
+ExitStatus noDevice(Error error) {
+  return fail(addContext(std::move(error), "no such device"), ExitStatus::NoDevice);
+}
+
+ExitStatus runOnHip(const RunOptions &options) {
+  // Before anything is compiled: there may be nothing to run it on.
+  auto library = hip::HipLibrary::open();
+  if (!library)
+    return noDevice(library.takeError());
+  Expected<Plan> plan = makePlan(options);
+  if (!plan)
+    return fail(plan.takeError());
+  hip::HipSelection selection;
+  selection.count = plan->manifest.ranks;
+  selection.arch = plan->manifest.target;
+  auto node = hip::HipNode::create(std::move(*library), selection);
+  if (!node)
+    return noDevice(node.takeError());
+  return finish(runOn((*node)->devices(), nullptr, *plan, options));
 }
 
 } // namespace
 
 ExitStatus run(const RunOptions &options) {
-  if (options.device == DeviceKind::Hip) {
-    hip::ProbeResult found = hip::probe();
-    errs() << "monorun: no such device: "
-           << (found.devices > 0 ? found.message + ", but this build cannot launch on HIP yet"
-                                 : found.message)
-           << '\n';
-    return ExitStatus::NoDevice;
-  }
-  Expected<bool> good = runOnEmulator(options);
-  if (!good) {
-    errs() << "monorun: " << toString(good.takeError()) << '\n';
-    return ExitStatus::BadInput;
-  }
-  return *good ? ExitStatus::Good : ExitStatus::BadInput;
+  return options.device == DeviceKind::Hip ? runOnHip(options) : runOnEmulator(options);
 }
 
 } // namespace mono::tools

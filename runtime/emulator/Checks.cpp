@@ -8,7 +8,8 @@
 namespace mono::emu {
 
 static constexpr const char *names[checkCount] = {
-    "waitcnt", "bounds", "mem-uninit", "lds-uninit", "register-uninit", "alignment", "deadlock",
+    "waitcnt",  "bounds",   "mem-uninit",  "lds-uninit", "register-uninit", "alignment",
+    "deadlock", "lds-race", "global-race", "exec",       "hazard",
 };
 
 llvm::StringRef checkName(Check check) { return names[unsigned(check)]; }
@@ -16,7 +17,7 @@ llvm::StringRef checkName(Check check) { return names[unsigned(check)]; }
 Checks Checks::defaults() {
   Checks all;
   all.bits = (1u << checkCount) - 1;
-  return all.set(Check::RegisterUninit, false);
+  return all.set(Check::RegisterUninit, false).set(Check::Hazard, false);
 }
 
 Checks &Checks::set(Check check, bool on) {

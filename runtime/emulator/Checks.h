@@ -18,13 +18,17 @@ enum class Check : uint8_t {
                   ///< compilers read undefined registers where the value does not matter
   Alignment,      ///< "alignment": a scalar memory address that is not a multiple of 4
   Deadlock,       ///< "deadlock": no wave can make progress. Off: only the budget ends such a run
+  LdsRace,        ///< "lds-race": waves of a workgroup touch one LDS byte, no barrier between
+  GlobalRace,     ///< "global-race": workgroups touch one byte of device memory, unordered
+  Exec,           ///< "exec": an instruction that needs all lanes runs with some switched off
+  Hazard,         ///< "hazard": too few wait states before a dependent instruction. Off by default
 };
-inline constexpr unsigned checkCount = 7;
+inline constexpr unsigned checkCount = 11;
 
 /// A set of checks.
 class Checks {
 public:
-  /// All checks but register-uninit.
+  /// All checks but register-uninit and hazard.
   static Checks defaults();
   static Checks none() { return Checks(); }
 

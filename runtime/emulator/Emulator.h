@@ -25,6 +25,18 @@ enum class MemoryKind : uint8_t {
   PeerVisible, ///< fine-grained, uncached: every rank may load, store and do atomics
 };
 
+/// How memory behaves between waves.
+struct Coherence {
+  /// False: every store is visible to everybody at once, workgroups run on several host threads.
+  /// True: stale caches, late and torn stores, random order of waves, workgroups and ranks, as far
+  /// as gfx950 allows it; one host thread; the same seed gives the same run.
+  bool isAdversarial = false;
+  uint64_t seed = 0;
+
+  static Coherence fast() { return {}; }
+  static Coherence adversarial(uint64_t seed) { return {true, seed}; }
+};
+
 struct Options {
   unsigned threads = 0; ///< host threads that run workgroups; 0: one a hardware thread
   /// Wave instructions of one run() over all ranks before it fails as a runaway.
@@ -35,6 +47,7 @@ struct Options {
   /// Instructions a wave runs before the next one gets its turn.
   unsigned quantum = 20'000;
   Checks checks = Checks::defaults();
+  Coherence coherence;
   /// A deadlock must also last this long before it is reported while memory is mapped or shared
   /// that the host or another process may write (mapHost, share).
   unsigned deadlockPatienceMs = 2000;

@@ -3,6 +3,7 @@
 
 #include "runtime/emulator/Text.h"
 #include "runtime/emulator/exec/Apertures.h"
+#include "runtime/emulator/exec/Hazard.h"
 
 #include <algorithm>
 #include <cstring>
@@ -186,6 +187,8 @@ llvm::Expected<std::unique_ptr<PreparedLaunch>> prepareLaunch(const Launch &laun
   context.ldsBytes = uint32_t(info.ldsBytes) + launch.dynamicLdsBytes;
   context.memory = &memory;
   context.checks = checks;
+  if (checks.has(Check::Hazard))
+    context.hazards = std::make_shared<const HazardTable>(*context.program);
   prepared->capacity = residentWorkgroups(context);
   if (llvm::Error error = checkResidency(launch, *prepared))
     return std::move(error);

@@ -70,12 +70,27 @@ void Allocation::markWritten(uint64_t address, uint64_t count) {
   if (complete())
     return;
   uint64_t fresh = 0;
-  forEachMaskByte(address, count, [&](uint64_t index, uint8_t mask) {
+  auto markBits = [&](uint64_t index, uint8_t mask) {
     std::atomic_ref<uint8_t> bits(writtenBits[index]);
     if ((bits.load(std::memory_order_relaxed) & mask) != mask)
       fresh += std::popcount(uint8_t(mask & ~bits.fetch_or(mask)));
     return true;
-  });
+  };
+  // Copies of the host are long: whole words of the bitmap, each 64 bytes of memory, go at once.
+  constexpr uint64_t word = 64;
+  uint64_t first = address - base, end = first + count;
+  uint64_t firstWord = (first + word - 1) / word, lastWord = end / word;
+  if (firstWord >= lastWord) {
+    forEachMaskByte(address, count, markBits);
+  } else {
+    forEachMaskByte(address, firstWord * word - first, markBits);
+    for (uint64_t n = firstWord; n < lastWord; ++n) {
+      std::atomic_ref<uint64_t> bits(reinterpret_cast<uint64_t *>(writtenBits)[n]);
+      if (bits.load(std::memory_order_relaxed) != ~uint64_t(0))
+        fresh += std::popcount(~bits.exchange(~uint64_t(0)));
+    }
+    forEachMaskByte(base + lastWord * word, end - lastWord * word, markBits);
+  }
   if (fresh)
     unwritten.fetch_sub(fresh);
 }

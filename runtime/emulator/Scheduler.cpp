@@ -2,6 +2,8 @@
 // deadlock and budget.
 #include "runtime/emulator/Scheduler.h"
 
+#include "runtime/emulator/CoherenceSchedule.h"
+#include "runtime/emulator/RaceGlobal.h"
 #include "runtime/emulator/Text.h"
 #include "runtime/emulator/exec/Interpreter.h"
 
@@ -58,12 +60,13 @@ public:
     uint64_t workgroup;
   };
 
-  /// The next workgroup for a thread, if any may start now.
-  std::optional<Ticket> take(unsigned thread) {
+  /// The next workgroup for a thread, if any may start now; none of the ranks held back.
+  std::optional<Ticket> take(unsigned thread, uint64_t heldRanks) {
     std::lock_guard<std::mutex> guard(lock);
     for (size_t n = 0; n < queues.size(); ++n) {
       RankQueue &queue = queues[(nextRank + n) % queues.size()];
-      if (queue.current == queue.launches.size())
+      bool isHeld = heldRanks >> ((nextRank + n) % queues.size()) & 1;
+      if (isHeld || queue.current == queue.launches.size())
         continue;
       const PreparedLaunch *launch = queue.launches[queue.current];
       uint64_t total = launch->context.workgroups();
@@ -79,16 +82,18 @@ public:
     return std::nullopt;
   }
 
-  void finish(unsigned thread, unsigned rank) {
+  /// True if that was the last workgroup of its launch.
+  bool finish(unsigned thread, unsigned rank) {
     std::lock_guard<std::mutex> guard(lock);
     RankQueue &queue = queues[rank];
     --queue.active;
     --queue.held[thread];
     --unfinished;
-    if (queue.active == 0 && queue.next == queue.launches[queue.current]->context.workgroups()) {
-      ++queue.current;
-      queue.next = 0;
-    }
+    if (queue.active != 0 || queue.next != queue.launches[queue.current]->context.workgroups())
+      return false;
+    ++queue.current;
+    queue.next = 0;
+    return true;
   }
 
   bool allFinished() {
@@ -126,6 +131,7 @@ struct Shared {
   Dispatcher dispatcher;
   std::vector<std::vector<std::unique_ptr<ExecStats>>> &stats; ///< [thread][rank]
   std::vector<IdleState> idle;
+  RandomSchedule *adversary; ///< null in fast mode
   std::atomic<bool> stop = false;
   std::atomic<bool> deadlock = false;
   std::atomic<bool> budgetSpent = false;
@@ -159,17 +165,22 @@ struct Shared {
 
 class Worker {
 public:
-  Worker(Shared &shared, unsigned thread) : shared(shared), thread(thread) {}
+  Worker(Shared &shared, unsigned thread)
+      : shared(shared), adversary(shared.adversary), thread(thread) {}
 
   /// Runs workgroups until none is left or someone stops the run.
   void run() {
     while (!shared.stop) {
+      if (adversary)
+        adversary->nextRound();
       bool progress = startNewWorkgroups();
       ++round;
       uint64_t epochBefore = shared.epoch();
       progress |= visitAll(epochBefore);
       if (active.empty() && shared.dispatcher.allFinished())
         break;
+      if (adversary && !progress)
+        progress = adversary->heldRanks() != 0 || adversary->memory.advance();
       noteIdleness(progress, epochBefore);
     }
     // Nothing of this thread stands in the way of a deadlock elsewhere.
@@ -183,8 +194,11 @@ private:
   bool startNewWorkgroups();
   bool visitAll(uint64_t epoch);
   bool visit(Workgroup &workgroup, uint64_t epoch);
+  bool visitAtRandom(Workgroup &workgroup, uint64_t epoch);
   bool turn(Wave &wave, uint64_t epoch);
   bool mayRun(const Wave &wave, uint64_t epoch) const;
+  bool isPolling(const Wave &wave) const;
+  unsigned backoff(const Wave &wave);
   void noteIdleness(bool progress, uint64_t epochBefore);
   void leaveIdle();
   std::unique_ptr<Workgroup> storageFor(const PreparedLaunch &launch);
@@ -195,6 +209,7 @@ private:
   static constexpr size_t maxSpare = 64;
 
   Shared &shared;
+  RandomSchedule *adversary;
   unsigned thread;
   uint64_t round = 0;
   uint64_t idleRounds = 0;
@@ -218,7 +233,8 @@ std::unique_ptr<Workgroup> Worker::storageFor(const PreparedLaunch &launch) {
 bool Worker::startNewWorkgroups() {
   bool any = false;
   while (!shared.stop) {
-    std::optional<Dispatcher::Ticket> ticket = shared.dispatcher.take(thread);
+    std::optional<Dispatcher::Ticket> ticket =
+        shared.dispatcher.take(thread, adversary ? adversary->heldRanks() : 0);
     if (!ticket)
       return any;
     any = true;
@@ -231,18 +247,28 @@ bool Worker::startNewWorkgroups() {
       finish(std::move(workgroup));
     else
       active.push_back(std::move(workgroup));
+    if (adversary && adversary->startsNoMore())
+      return any;
   }
   return any;
 }
 
 void Worker::finish(std::unique_ptr<Workgroup> workgroup) {
-  shared.dispatcher.finish(thread, workgroup->launch().rank);
+  unsigned rank = workgroup->launch().rank;
+  if (shared.dispatcher.finish(thread, rank) && adversary)
+    adversary->memory.finishLaunch(rank);
   spare.push_back(std::move(workgroup));
 }
 
 bool Worker::visitAll(uint64_t epoch) {
   bool progress = false;
+  if (adversary)
+    adversary->random.shuffle(active);
   for (size_t n = 0; n < active.size() && !shared.stop;) {
+    if (adversary && (adversary->heldRanks() >> active[n]->launch().rank & 1)) {
+      ++n;
+      continue;
+    }
     progress |= visit(*active[n], epoch);
     if (active[n]->liveWaves() != 0) {
       ++n;
@@ -258,6 +284,8 @@ bool Worker::visitAll(uint64_t epoch) {
 /// Gives the waves turns until all are blocked or each has had about a quantum; true if a wave did
 /// more than poll.
 bool Worker::visit(Workgroup &workgroup, uint64_t epoch) {
+  if (adversary)
+    return visitAtRandom(workgroup, epoch);
   bool progress = false, again = true;
   uint64_t before = workgroup.liveWaves();
   for (unsigned sweep = 0; again && sweep < 64 && !shared.stop; ++sweep) {
@@ -275,6 +303,25 @@ bool Worker::visit(Workgroup &workgroup, uint64_t epoch) {
   return progress || workgroup.liveWaves() != before;
 }
 
+/// Gives some of the waves one turn each, in any order.
+bool Worker::visitAtRandom(Workgroup &workgroup, uint64_t epoch) {
+  bool progress = false;
+  std::vector<Wave *> order;
+  for (Wave &wave : workgroup.waves())
+    order.push_back(&wave);
+  adversary->random.shuffle(order);
+  for (Wave *wave : order) {
+    if (shared.stop || !mayRun(*wave, epoch))
+      continue;
+    if (wave->status == WaveStatus::Running && !adversary->runsThisTime())
+      progress |= !isPolling(*wave); // it could have run
+    else
+      progress |= turn(*wave, epoch);
+    adversary->memory.stir();
+  }
+  return progress;
+}
+
 bool Worker::mayRun(const Wave &wave, uint64_t epoch) const {
   if (wave.status == WaveStatus::Running)
     return true;
@@ -286,12 +333,27 @@ bool Worker::mayRun(const Wave &wave, uint64_t epoch) const {
   return epoch != wave.seenEpoch && round >= wave.wakeRound;
 }
 
+/// Short turns may end in the middle of a poll: until the wave has run for some time since it
+/// slept, it has not got anywhere.
+bool Worker::isPolling(const Wave &wave) const {
+  constexpr uint64_t longestPoll = 48;
+  return adversary && wave.status == WaveStatus::Running && wave.sleptAt != 0 &&
+         wave.instructions - wave.sleptAt < longestPoll;
+}
+
+/// Rounds until the wave polls again.
+unsigned Worker::backoff(const Wave &wave) {
+  if (adversary)
+    return 1 + unsigned(adversary->random.below(4));
+  return std::min(1u << std::min(wave.fruitlessPolls, 8u), maxBackoff);
+}
+
 /// Runs one wave for a turn; true if it did more than find its poll unchanged.
 bool Worker::turn(Wave &wave, uint64_t epoch) {
   bool wasSleeping = wave.status == WaveStatus::Sleeping;
   wave.status = WaveStatus::Running;
   wave.lastRound = round;
-  uint64_t executed = runWave(wave, shared.options.quantum);
+  uint64_t executed = runWave(wave, adversary ? adversary->quantum() : shared.options.quantum);
   wave.hadFullTurn = wave.status == WaveStatus::Running;
   if (shared.executed.fetch_add(executed, std::memory_order_relaxed) + executed >
       shared.options.instructionBudget) {
@@ -302,14 +364,15 @@ bool Worker::turn(Wave &wave, uint64_t epoch) {
     shared.stop = true;
   if (wave.status != WaveStatus::Sleeping) {
     wave.fruitlessPolls = 0;
-    return true;
+    return !isPolling(wave);
   }
+  wave.sleptAt = wave.instructions;
   wave.seenEpoch = epoch;
   if (!wasSleeping)
     wave.fruitlessPolls = 0;
   else
     ++wave.fruitlessPolls;
-  wave.wakeRound = round + std::min(1u << std::min(wave.fruitlessPolls, 8u), maxBackoff);
+  wave.wakeRound = round + backoff(wave);
   return !wasSleeping;
 }
 
@@ -405,13 +468,42 @@ llvm::Error outcome(const Shared &shared, const std::vector<std::unique_ptr<Work
   return llvm::Error::success();
 }
 
+// ---- memory models
+// -------------------------------------------------------------------------------
+
+/// What watches over or distorts the memory of one run, as the options ask.
+class RunMemory {
+public:
+  RunMemory(const std::vector<std::unique_ptr<PreparedLaunch>> &launches, const Options &options,
+            unsigned ranks) {
+    const AddressSpace &memory = *launches.front()->context.memory;
+    if (options.coherence.isAdversarial) {
+      caches = std::make_unique<CoherenceModel>(memory, options.coherence.seed);
+      random = std::make_unique<RandomSchedule>(*caches, ranks);
+    }
+    if (options.checks.has(Check::GlobalRace))
+      race = std::make_unique<RaceGlobal>(memory, ranks);
+    for (const auto &launch : launches) {
+      launch->context.coherence = caches.get();
+      launch->context.race = race.get();
+    }
+  }
+  RandomSchedule *schedule() { return random.get(); }
+
+private:
+  std::unique_ptr<CoherenceModel> caches;
+  std::unique_ptr<RandomSchedule> random;
+  std::unique_ptr<RaceGlobal> race;
+};
+
 } // namespace
 
 llvm::Error runLaunches(const std::vector<std::unique_ptr<PreparedLaunch>> &launches,
                         const Options &options, unsigned ranks, unsigned allocationIds,
                         std::vector<std::vector<std::unique_ptr<ExecStats>>> &stats) {
   unsigned threads = options.threads ? options.threads : std::thread::hardware_concurrency();
-  threads = std::max(threads, 1u);
+  threads = options.coherence.isAdversarial ? 1 : std::max(threads, 1u);
+  RunMemory memory(launches, options, ranks);
   stats.resize(threads);
   for (auto &perRank : stats)
     for (unsigned rank = 0; rank < ranks; ++rank) {
@@ -421,7 +513,8 @@ llvm::Error runLaunches(const std::vector<std::unique_ptr<PreparedLaunch>> &laun
   Shared shared{.options = options,
                 .dispatcher = Dispatcher(launches, ranks, threads),
                 .stats = stats,
-                .idle = std::vector<IdleState>(threads)};
+                .idle = std::vector<IdleState>(threads),
+                .adversary = memory.schedule()};
   std::vector<std::unique_ptr<Worker>> workers;
   for (unsigned thread = 0; thread < threads; ++thread)
     workers.push_back(std::make_unique<Worker>(shared, thread));

@@ -1,5 +1,4 @@
-// Looks for HIP at run time. This build cannot launch on it yet; the probe says honestly what is
-// there.
+// Looks for HIP at run time without opening a device, for tools that only report.
 #pragma once
 
 #include <string>
@@ -15,8 +14,8 @@ struct ProbeResult {
   std::string message;
 };
 
-/// Opens libamdhip64 (major versions 7, 6, 5, the first that loads) and asks for the number of
-/// devices. Never fails: what is missing is told in the result.
+/// Opens the default library (HipLibrary::open) and asks for the number of devices. Never fails:
+/// what is missing is told in the result.
 ProbeResult probe();
 
 } // namespace mono::hip

@@ -50,8 +50,10 @@ TEST_F(Monorun, UsageIsStatusTwo) {
   fails(2, "give one of them", {"x.hsaco", "--verify", "--case=c"});
   fails(2, "--coherence: expected fast or adversarial:SEED, but got 'slow'",
         {"x.hsaco", "--coherence=slow"});
-  fails(2, "--coherence=adversarial is not available yet",
-        {"x.hsaco", "--coherence=adversarial:1"});
+  fails(2, "--coherence: expected fast or adversarial:SEED, but got 'adversarial:x'",
+        {"x.hsaco", "--coherence=adversarial:x"});
+  fails(2, "--coherence is about the emulator: expected --device=emu",
+        {"x.hsaco", "--coherence=adversarial:1", "--device=hip"});
   fails(2, "--trace is not available yet", {"x.hsaco", "--trace=t.json"});
 }
 

@@ -9,10 +9,11 @@ ALLOWED = {
     "lowering": {"dialect"},
     "schedules": {"dialect"},
     "runtime": set(),
+    "mono": {"lowering", "runtime"},
     "models": {"schedules", "lowering", "runtime"},
-    "examples": {"models", "schedules", "lowering", "runtime"},
+    "examples": {"models", "schedules", "lowering", "runtime", "mono"},
     "bench": {"models", "schedules", "lowering", "runtime"},
-    "test": {"dialect", "lowering", "schedules", "runtime", "models"},
+    "test": {"dialect", "lowering", "schedules", "runtime", "models", "mono"},
 }
 # Inside runtime/emulator the parts are layered too.
 EMULATOR = {

@@ -99,7 +99,7 @@ amdhsa.kernels:
     .agpr_count: 0
     .sgpr_count: 48
     .max_flat_workgroup_size: 1024
-    .args: []
+    .args: [ {{ .offset: 0, .size: {kernargs}, .value_kind: by_value }} ]
 ...
 .end_amdgpu_metadata
 {section})",

@@ -97,6 +97,7 @@ private:
   llvm::Error loadSymbol(const Symbol &symbol, llvm::StringRef name);
   llvm::Error loadRelocations();
   llvm::Error loadRelocation(const llvm::object::ELF64LE::Rela &rela, const SectionHeader &section);
+  std::string symbolName(const Symbol &symbol, const SectionHeader &symtab);
   llvm::Error loadMetadata();
   llvm::Error checkEntries();
   bool inImage(uint64_t offset, uint64_t bytes) const {
@@ -228,6 +229,14 @@ llvm::Error Loader::loadRelocations() {
   return llvm::Error::success();
 }
 
+/// The name of a symbol of `symtab`, or "?" if the file is too broken to say.
+std::string Loader::symbolName(const Symbol &symbol, const SectionHeader &symtab) {
+  auto strings = elf.getStringTableForSymtab(symtab);
+  llvm::Expected<llvm::StringRef> name =
+      strings ? symbol.getName(*strings) : llvm::Expected<llvm::StringRef>(strings.takeError());
+  return llvm::expectedToOptional(std::move(name)).value_or("?").str();
+}
+
 llvm::Error Loader::loadRelocation(const llvm::object::ELF64LE::Rela &rela,
                                    const SectionHeader &section) {
   unsigned type = rela.getType(false);
@@ -245,7 +254,8 @@ llvm::Error Loader::loadRelocation(const llvm::object::ELF64LE::Rela &rela,
     if (!symbol)
       return symbol.takeError();
     if (!*symbol || (*symbol)->st_shndx == llvm::ELF::SHN_UNDEF)
-      return makeError("code object: relocation at 0x{:x} needs an undefined symbol", offset);
+      return makeError("code object: relocation at 0x{:x} needs the undefined symbol '{}'", offset,
+                       *symbol ? symbolName(**symbol, **symtab) : "");
     addend += (*symbol)->st_value;
   } else if (type != llvm::ELF::R_AMDGPU_RELATIVE64) {
     return makeError("code object: relocation at 0x{:x} of type {} is not supported; expected "

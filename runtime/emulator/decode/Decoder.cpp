@@ -15,6 +15,7 @@
 #include "llvm/MC/MCRegisterInfo.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/Endian.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
@@ -22,6 +23,28 @@
 #include <mutex>
 
 namespace mono::emu {
+
+static uint32_t wordAt(llvm::ArrayRef<uint8_t> bytes, size_t n) {
+  return bytes.size() < 4 * n + 4 ? 0 : llvm::support::endian::read32le(bytes.data() + 4 * n);
+}
+
+// Two kinds of bytes crash LLVM 22's disassembler and must not reach it.
+
+/// An f8f6f4 matrix instruction (VOP3P-MAI opcodes 0x2d and 0x2e, alone or behind its scales) whose
+/// A or B is no vector register. No valid program has one.
+static bool isInvalidF8f6f4(llvm::ArrayRef<uint8_t> bytes) {
+  size_t first = wordAt(bytes, 0) >> 16 == 0xd3ac ? 2 : 0;
+  uint32_t prefix = wordAt(bytes, first) >> 16, sources = wordAt(bytes, first + 1);
+  bool isF8f6f4 = prefix == 0xd3ad || prefix == 0xd3ae;
+  return isF8f6f4 && !((sources & 0x100) && (sources >> 9 & 0x100));
+}
+
+/// v_madmk_f16 and v_madak_f16 (VOP2 opcodes 0x24 and 0x25) with the literal 255, which it takes
+/// for the code of a literal.
+static bool isMadOfLiteral255(llvm::ArrayRef<uint8_t> bytes) {
+  uint32_t opcode = wordAt(bytes, 0) >> 25;
+  return (opcode == 0x24 || opcode == 0x25) && wordAt(bytes, 1) == 255;
+}
 
 struct Decoder::Impl {
   llvm::MCTargetOptions options;
@@ -35,6 +58,8 @@ struct Decoder::Impl {
   std::unique_ptr<OperandDecoder> operands;
 
   bool disassemble(llvm::ArrayRef<uint8_t> bytes, llvm::MCInst &inst, uint64_t &size) const {
+    if (isInvalidF8f6f4(bytes) || isMadOfLiteral255(bytes))
+      return false;
     return disassembler->getInstruction(inst, size, bytes, 0, llvm::nulls()) ==
            llvm::MCDisassembler::Success;
   }

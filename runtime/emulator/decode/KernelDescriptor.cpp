@@ -70,6 +70,9 @@ static unsigned enabledUserSgprs(const KernelSetup &s) {
 
 static constexpr uint32_t maxLdsBytes = 163840;
 static constexpr uint32_t maxScratchBytes = 1 << 20; ///< per work-item; a sanity bound
+/// Scratch a work-item gets beyond the fixed part when the compiler could not bound its stack
+/// (recursion, alloca): what LLVM itself assumes for a callee it does not see.
+static constexpr uint32_t dynamicStackBytes = 16384;
 static constexpr uint32_t preloadPrologueBytes = 256;
 
 static llvm::Error validateSetup(llvm::StringRef name, const KernelSetup &setup) {
@@ -117,6 +120,8 @@ llvm::Expected<KernelDescription> parseKernelDescriptor(llvm::StringRef name,
   info.ldsBytes = setup.ldsBytes;
   info.scratchBytes = setup.scratchBytes;
   info.kernargBytes = setup.kernargBytes;
+  if (field(d.u16(KERNEL_CODE_PROPERTIES_OFFSET), 11, 11)) // USES_DYNAMIC_STACK
+    setup.scratchBytes += dynamicStackBytes;
   return kernel;
 }
 

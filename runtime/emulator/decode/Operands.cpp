@@ -285,6 +285,9 @@ bool OperandDecoder::decode(const llvm::MCInst &mc, llvm::StringRef name, Instru
     bool keepTied = !roles.tiedFirst && !isSdwa && inst.format != Format::Mai && !isSwap(name);
     if (keepTied)
       roles.sources.insert(roles.sources.end(), roles.tied.begin(), roles.tied.end());
+    // LLVM does not tell that this one accumulates.
+    if (name == "V_PK_FMAC_F16")
+      roles.sources.push_back(inst.dst[0]);
     setSources(roles.sources, inst);
     addImpliedVcc(instructions.get(mc.getOpcode()), inst);
   }

@@ -36,12 +36,20 @@ template <typename Int> Int toShort(float x) {
   return Int(std::clamp(x, float(Limits::min()), float(Limits::max())));
 }
 
-/// Float in [-1, 1] or [0, 1] to a fraction of the greatest integer, to nearest even; NaN to 0.
+/// Float in [-1, 1] or [0, 1] to a fraction of the greatest integer, to nearest even; NaN to 0. The
+/// product is exact in double: rounded to float first, it would find ties that are none.
 i16 toSnorm16(float x) {
-  return x != x ? 0 : i16(__builtin_roundevenf(std::clamp(x, -1.0f, 1.0f) * 32767));
+  return x != x ? 0 : i16(__builtin_roundeven(std::clamp(x, -1.0f, 1.0f) * 32767.0));
 }
 u16 toUnorm16(float x) {
-  return x != x ? 0 : u16(__builtin_roundevenf(std::clamp(x, 0.0f, 1.0f) * 65535));
+  return x != x ? 0 : u16(__builtin_roundeven(std::clamp(x, 0.0f, 1.0f) * 65535.0));
+}
+
+/// u32 to float where the host does not round to nearest: one lane at a time, which the barrier
+/// sees to, as the compiler's code for vectors makes -0 of 0 where the host rounds down.
+template <typename Float> Float unsignedDirected(u32 x) {
+  asm("" : "+r"(x));
+  return Float(x);
 }
 
 /// V_CVT_RPI_I32_F32: to the nearest integer, ties upward.
@@ -56,13 +64,10 @@ u32 insertU8(float x, u32 n, u32 old) {
   return (old & ~(0xffu << shift)) | std::min(toU32(x), 255u) << shift;
 }
 
-/// f32 to f16 toward zero whatever MODE says. Overflow then gives the greatest finite number.
-u16 halfTowardZero(float x) { return u16(_cvtss_sh(x, 3)); }
-u16 halfNearest(float x) { return u16(_cvtss_sh(x, 0)); }
-
 const Entry kWords[] = {
     {"V_CVT_F32_I32", valu<[](i32 x) { return float(x); }>},
-    {"V_CVT_F32_U32", valu<[](u32 x) { return float(x); }>},
+    {"V_CVT_F32_U32", valuByRounding<[](u32 x) { return float(x); },
+                                     [](u32 x) { return unsignedDirected<float>(x); }>},
     {"V_CVT_I32_F32", valu<[](float x) { return toI32(x); }>},
     {"V_CVT_U32_F32", valu<[](float x) { return toU32(x); }>},
     {"V_CVT_RPI_I32_F32", valu<[](float x) { return roundHalfUp(x); }>},
@@ -73,7 +78,8 @@ const Entry kWords[] = {
     {"V_CVT_F32_UBYTE2", valu<[](u32 x) { return float(x >> 16 & 0xff); }>},
     {"V_CVT_F32_UBYTE3", valu<[](u32 x) { return float(x >> 24); }>},
     {"V_CVT_F64_I32", valu<[](i32 x) { return double(x); }>},
-    {"V_CVT_F64_U32", valu<[](u32 x) { return double(x); }>},
+    {"V_CVT_F64_U32", valuByRounding<[](u32 x) { return double(x); },
+                                     [](u32 x) { return unsignedDirected<double>(x); }>},
     {"V_CVT_I32_F64", valu<[](double x) { return toI32(x); }>},
     {"V_CVT_U32_F64", valu<[](double x) { return toU32(x); }>},
     {"V_CVT_F32_F64", valu<[](double x) { return float(x); }>},
@@ -104,12 +110,33 @@ const Entry kPacks[] = {
      valu<[](i32 a, i32 b) { return pairOf(u16(saturate<i16>(a)), u16(saturate<i16>(b))); }>},
     {"V_CVT_PK_U16_U32",
      valu<[](u32 a, u32 b) { return pairOf(saturate<u16>(a), saturate<u16>(b)); }>},
-    {"V_CVT_PKRTZ_F16_F32",
-     valu<[](float a, float b) { return pairOf(halfTowardZero(a), halfTowardZero(b)); }>},
-    {"V_CVT_PK_F16_F32",
-     valu<[](float a, float b) { return pairOf(halfNearest(a), halfNearest(b)); }>},
     {"V_CVT_PK_U8_F32", valu<[](float x, u32 n, u32 old) { return insertU8(x, n, old); }>},
 };
+
+/// Eight f32 to f16 codes in dwords.
+template <int HostRounding> __m256i halvesOf(const uint32_t *lanes) {
+  const __m256 values = _mm256_loadu_ps(reinterpret_cast<const float *>(lanes));
+  return _mm256_cvtepu16_epi32(_mm256_cvtps_ph(values, HostRounding | _MM_FROUND_NO_EXC));
+}
+
+/// V_CVT_PKRTZ_F16_F32 and V_CVT_PK_F16_F32: two f32 to f16 side by side, rounded toward zero (then
+/// overflow gives the greatest finite number) or to nearest even, whatever MODE's round field says.
+template <int HostRounding> void packHalves(Wave &wave, const Instruction &inst) {
+  LaneBuffer buffers[2], result;
+  const uint32_t *low = fetchRow(wave, inst, inst.src[0], 0, ValueKind::Float32, buffers[0]);
+  const uint32_t *high = fetchRow(wave, inst, inst.src[1], 0, ValueKind::Float32, buffers[1]);
+  const FloatMode mode(wave);
+  if (mode.fp16Overflow && HostRounding == _MM_FROUND_TO_NEAREST_INT) [[unlikely]] {
+    low = saturateForHalves(low, buffers[0]);
+    high = saturateForHalves(high, buffers[1]);
+  }
+  for (unsigned lane = 0; lane < Wave::lanes; lane += 8)
+    _mm256_store_si256(reinterpret_cast<__m256i *>(result.dword + lane),
+                       _mm256_or_si256(halvesOf<HostRounding>(low + lane),
+                                       _mm256_slli_epi32(halvesOf<HostRounding>(high + lane), 16)));
+  finishPackedHalfCodes(wave, inst, reinterpret_cast<Half *>(result.dword));
+  storeDwords(wave, inst, result.dword, writeMask(wave, inst));
+}
 
 /// V_CVT_PKACCUM_U8_F32: as V_CVT_PK_U8_F32 with the destination as the third source.
 void packAccumulate(Wave &wave, const Instruction &inst) {
@@ -128,6 +155,8 @@ void registerConvert(HandlerTable &table) {
   addAll(table, kWords);
   addAll(table, kHalves);
   addAll(table, kPacks);
+  table.add("V_CVT_PKRTZ_F16_F32", packHalves<_MM_FROUND_TO_ZERO>);
+  table.add("V_CVT_PK_F16_F32", packHalves<_MM_FROUND_TO_NEAREST_INT>);
   table.add("V_CVT_PKACCUM_U8_F32", packAccumulate);
 }
 

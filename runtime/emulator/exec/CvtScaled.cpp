@@ -6,7 +6,9 @@
 #include "runtime/emulator/exec/ValuIntegerMath.h"
 #include "runtime/emulator/exec/ValuLanes.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 
 namespace mono::emu::valu {
@@ -14,9 +16,6 @@ namespace {
 
 using numeric::FloatFormat;
 using numeric::Rounding;
-
-/// 2^(e - 127) of the exponent field; NaN for 255, as in E8M0.
-double scaleOf(uint32_t f32) { return numeric::decodeE8M0(uint8_t(f32 >> 23)); }
 
 /// The registers of one packed operand, all its dwords for all lanes. Elements are packed
 /// little-endian without gaps: element n has bits [n * width, (n + 1) * width).
@@ -28,11 +27,13 @@ public:
   }
   PackedRows(const PackedRows &) = delete;
 
+  /// Element `n` of one lane, in the low bits; what is above them is rubbish. With `n` the same for
+  /// all lanes, lane loops vectorise.
   uint32_t element(unsigned lane, unsigned n, unsigned width) const {
     const unsigned bit = n * width, word = bit / 32, shift = bit % 32;
-    const uint64_t high = word + 1 < Dwords ? rows[word + 1][lane] : 0;
-    const uint64_t window = rows[word][lane] | high << 32;
-    return uint32_t(window >> shift & ((1ull << width) - 1));
+    if (Dwords == 1 || shift + width <= 32)
+      return rows[word][lane] >> shift;
+    return rows[word][lane] >> shift | rows[word + 1][lane] << (32 - shift);
   }
 
 private:
@@ -40,15 +41,16 @@ private:
   const uint32_t *rows[Dwords];
 };
 
-/// The destination as a string of packed elements, zero at first.
+/// The destination as a string of packed elements. They must be set in order: the first one of a
+/// dword overwrites it.
 template <unsigned Dwords> class PackedResult {
 public:
   void set(unsigned lane, unsigned n, unsigned width, uint32_t code) {
     const unsigned bit = n * width, word = bit / 32, shift = bit % 32;
-    const uint64_t placed = uint64_t(code) << shift;
-    rows[word].dword[lane] |= uint32_t(placed);
-    if (word + 1 < Dwords)
-      rows[word + 1].dword[lane] |= uint32_t(placed >> 32);
+    uint32_t &low = rows[word].dword[lane];
+    low = shift ? low | code << shift : code;
+    if (shift + width > 32)
+      rows[word + 1].dword[lane] = code >> (32 - shift);
   }
   void store(Wave &wave, const Instruction &inst) {
     const uint64_t mask = writeMask(wave, inst);
@@ -58,7 +60,7 @@ public:
   const uint32_t *row() const { return rows[0].dword; }
 
 private:
-  std::array<LaneBuffer, Dwords> rows{};
+  std::array<LaneBuffer, Dwords> rows;
 };
 
 constexpr unsigned dwordsFor(unsigned elements, const FloatFormat &format) {
@@ -66,47 +68,74 @@ constexpr unsigned dwordsFor(unsigned elements, const FloatFormat &format) {
 }
 
 /// f32 sources obey MODE's denormal control; f16 and bf16 are taken as they are.
-constexpr ValueKind kindOf(const FloatFormat &format, unsigned elements) {
-  return format.bits() == 32 && elements == 1 ? ValueKind::Float32 : ValueKind::Bits32;
+constexpr ValueKind kindOf(const FloatFormat &format) {
+  return format.bits() == 32 ? ValueKind::Float32 : ValueKind::Bits32;
 }
 
-double decodeFlushed(const FloatFormat &format, uint32_t code, bool flushF32) {
-  const double value = numeric::decode(format, code);
-  return flushF32 && format.bits() == 32 ? double(numeric::flushDenormal(float(value))) : value;
+/// Value of an element in the low bits of `code`: exact in f32 for all formats here.
+template <const FloatFormat &Format> float elementValue(uint32_t code) {
+  if constexpr (Format.bits() == 32)
+    return std::bit_cast<float>(code);
+  else if constexpr (Format.bits() <= 8)
+    return numeric::decodeSmall<Format>(code);
+  else if constexpr (Format.mantissaBits == numeric::kFp16.mantissaBits)
+    return numeric::halfToFloat(uint16_t(code));
+  else
+    return numeric::bf16ToFloat(uint16_t(code));
 }
 
-/// Scale operand of all lanes.
+/// The f32 with the exponent field of E8M0 scale `field`: 2^(field - 127), NaN for 255.
+constexpr float scaleOfField(uint32_t field) {
+  const uint32_t normal = field == 255 ? 0x7fc00000 : field << 23;
+  return std::bit_cast<float>(field == 0 ? 0x00400000 : normal);
+}
+
+/// The power of two in the exponent field of the scale operand, or its reciprocal; exact.
 class ScaleRow {
 public:
   ScaleRow(Wave &wave, const Instruction &inst, unsigned index)
       : row(fetchRow(wave, inst, inst.src[index], 0, ValueKind::Bits32, buffer)) {}
   ScaleRow(const ScaleRow &) = delete;
-  double operator[](unsigned lane) const { return scaleOf(row[lane]); }
+  float operator[](unsigned lane) const { return scaleOfField(field(lane)); }
+  float reciprocal(unsigned lane) const {
+    const uint32_t f = field(lane);
+    return scaleOfField(f == 255 ? f : 254 - f);
+  }
 
 private:
+  uint32_t field(unsigned lane) const { return row[lane] >> 23 & 0xff; }
   LaneBuffer buffer;
   const uint32_t *row;
 };
 
 // ---- widening ------------------------------------------------------------------------------
 
+/// A scaled element, which has at most five significant bits, to the code of a wider format. The
+/// product in f32 is exact or so small that it rounds to the same denormal or zero twice as once.
+template <const FloatFormat &To> uint32_t widenedCode(float scaled, bool clampHalf) {
+  if constexpr (To.bits() == 32)
+    return std::bit_cast<uint32_t>(scaled);
+  else if constexpr (To.mantissaBits == numeric::kBf16.mantissaBits)
+    return numeric::floatToBf16(scaled);
+  else
+    return numeric::floatToHalf(clampHalf ? std::clamp(scaled, -65504.0f, 65504.0f) : scaled);
+}
+
 /// `Count` elements of `From`, starting at element `first` of the source, to `To`. The result fills
 /// whole registers, but for a single f16, which goes to the half that op_sel[3] picks.
 template <const FloatFormat &From, const FloatFormat &To, unsigned Count>
-void widen(Wave &wave, const Instruction &inst, unsigned first) {
+[[gnu::noinline]] void widen(Wave &wave, const Instruction &inst, unsigned first) {
   constexpr unsigned sourceDwords = Count > 2 ? dwordsFor(Count, From) : 1;
   const PackedRows<sourceDwords> source(wave, inst, 0, ValueKind::Bits32);
   const ScaleRow scale(wave, inst, 1);
-  const numeric::Overflow overflow = To.bits() == 16 && FloatMode(wave).fp16Overflow
-                                         ? numeric::Overflow::SaturateNotExact
-                                         : numeric::Overflow::ToInfinity;
+  // FP16_OVFL keeps finite numbers finite and leaves infinity alone.
+  const bool overflows = FloatMode(wave).fp16Overflow;
   PackedResult<dwordsFor(Count, To)> result;
-  for (unsigned lane = 0; lane < Wave::lanes; ++lane)
-    for (unsigned n = 0; n < Count; ++n) {
-      const double value = numeric::decode(From, source.element(lane, first + n, From.bits()));
-      const uint32_t code =
-          numeric::encode(To, value * scale[lane], Rounding::NearestEven, overflow);
-      result.set(lane, n, To.bits(), code);
+  for (unsigned n = 0; n < Count; ++n)
+    for (unsigned lane = 0; lane < Wave::lanes; ++lane) {
+      const float value = elementValue<From>(source.element(lane, first + n, From.bits()));
+      const bool clampHalf = overflows && std::fabs(value) < INFINITY;
+      result.set(lane, n, To.bits(), widenedCode<To>(value * scale[lane], clampHalf));
     }
   if constexpr (Count == 1 && To.bits() == 16)
     storeElement(wave, inst, result.row(), 16, inst.opSel >> 3);
@@ -150,17 +179,22 @@ class Narrow {
   using Source = PackedRows<sourceDwords>;
 
 public:
-  static void run(Wave &wave, const Instruction &inst) {
-    constexpr ValueKind kind = kindOf(From, elementsEach);
-    const Source first(wave, inst, 0, kind);
-    const Source second(wave, inst, sourceCount - 1, kind);
+  [[gnu::noinline]] static void run(Wave &wave, const Instruction &inst) {
+    const Source first(wave, inst, 0, kindOf(From));
+    const Source second(wave, inst, sourceCount - 1, kindOf(From));
     const ScaleRow scale(wave, inst, scaleIndex);
-    LaneBuffer buffer;
-    const uint32_t *seeds =
-        Stochastic ? fetchRow(wave, inst, inst.src[1], 0, ValueKind::Bits32, buffer) : nullptr;
+    const numeric::Overflow overflow = overflowOf(wave);
+    LaneBuffer random;
+    if constexpr (Stochastic)
+      copySeeds(wave, inst, random);
     PackedResult<dwordsFor(Count, To)> result;
-    for (unsigned lane = 0; lane < Wave::lanes; ++lane)
-      narrowLane(wave, first, second, lane, scale[lane], Stochastic ? seeds[lane] : 0, result);
+    for (unsigned n = 0; n < Count; ++n)
+      for (unsigned lane = 0; lane < Wave::lanes; ++lane) {
+        // The quotient is exact, or Inf, or below every format's least denormal.
+        const float value = elementValue<From>(sourceCode(first, second, lane, n));
+        const float quotient = value * scale.reciprocal(lane);
+        result.set(lane, n, To.bits(), code(quotient, overflow, random.dword[lane]));
+      }
     store(wave, inst, result);
   }
 
@@ -172,18 +206,18 @@ private:
       return (n & 1 ? second : first).element(lane, n / 2, From.bits());
   }
 
-  static void narrowLane(const Wave &wave, const Source &first, const Source &second, unsigned lane,
-                         double scale, uint32_t random,
-                         PackedResult<dwordsFor(Count, To)> &result) {
-    const bool flush = FloatMode(wave).flushInF32;
-    const numeric::Overflow overflow = overflowOf(wave);
-    constexpr Rounding rounding = Stochastic ? Rounding::Stochastic : Rounding::NearestEven;
-    for (unsigned n = 0; n < Count; ++n) {
-      const double value = decodeFlushed(From, sourceCode(first, second, lane, n), flush);
-      result.set(lane, n, To.bits(),
-                 numeric::encode(To, value / scale, rounding, overflow, random));
-      random = nextRandom(random);
-    }
+  static void copySeeds(Wave &wave, const Instruction &inst, LaneBuffer &random) {
+    const uint32_t *row = fetchRow(wave, inst, inst.src[1], 0, ValueKind::Bits32, random);
+    if (row != random.dword)
+      std::copy_n(row, Wave::lanes, random.dword);
+  }
+
+  static uint32_t code(float value, numeric::Overflow overflow, uint32_t &random) {
+    if constexpr (!Stochastic)
+      return numeric::encodeNearest<To>(value, overflow);
+    const uint32_t result = numeric::encode(To, value, Rounding::Stochastic, overflow, random);
+    random = nextRandom(random);
+    return result;
   }
 
   /// 8- and 16-bit results go to the byte (op_sel[3:2]) or half (op_sel[3]) of the destination.

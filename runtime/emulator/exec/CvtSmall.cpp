@@ -13,16 +13,15 @@ using numeric::Rounding;
 // ---- widening ------------------------------------------------------------------------------
 
 template <const FloatFormat &Format>
-constexpr auto kByteToFloat = [](u32 x) { return numeric::decodeTable(Format)[x & 0xff]; };
+constexpr auto kByteToFloat = [](u32 x) { return numeric::decodeSmall<Format>(x); };
 
 /// V_CVT_PK_F32_FP8 and _BF8: the two bytes of the word that SDWA or op_sel picks.
 template <const FloatFormat &Format> void widenPair(Wave &wave, const Instruction &inst) {
   LaneBuffer buffer, low, high;
   const uint32_t *words = fetchRow(wave, inst, inst.src[0], 0, ValueKind::Bits16, buffer);
-  const float *table = numeric::decodeTable(Format);
   for (unsigned lane = 0; lane < Wave::lanes; ++lane) {
-    low.dword[lane] = std::bit_cast<u32>(table[words[lane] & 0xff]);
-    high.dword[lane] = std::bit_cast<u32>(table[words[lane] >> 8 & 0xff]);
+    low.dword[lane] = std::bit_cast<u32>(numeric::decodeSmall<Format>(words[lane]));
+    high.dword[lane] = std::bit_cast<u32>(numeric::decodeSmall<Format>(words[lane] >> 8));
   }
   const uint64_t mask = writeMask(wave, inst);
   blendRow(wave.vgpr(inst.dst[0], 0), low.dword, mask);

@@ -83,12 +83,12 @@ namespace {
 
 /// Source lanes of every control, so that the switch above runs once a process and not once a lane.
 struct ControlTable {
-  static constexpr unsigned controls = 512; // dpp_ctrl has 9 bits; undefined ones have no source
-  uint8_t source[controls][Wave::lanes];    // 0 where there is none
-  uint64_t inRange[controls];               // bit per lane: has a source
+  static constexpr unsigned count = 512; // dpp_ctrl has 9 bits; undefined ones have no source
+  uint8_t source[count][Wave::lanes];    // 0 where there is none
+  uint64_t inRange[count];               // bit per lane: has a source
 
   ControlTable() {
-    for (unsigned ctrl = 0; ctrl < controls; ++ctrl) {
+    for (unsigned ctrl = 0; ctrl < count; ++ctrl) {
       inRange[ctrl] = 0;
       for (unsigned lane = 0; lane < Wave::lanes; ++lane) {
         const int from = dppControlIsValid(ctrl) ? dppSourceLane(ctrl, lane) : -1;
@@ -99,10 +99,8 @@ struct ControlTable {
   }
 };
 
-const ControlTable &controlTable() {
-  static const ControlTable table;
-  return table;
-}
+/// Built before main(): a function-local static would be checked at every instruction.
+const ControlTable controls;
 
 /// Lanes whose source is in range and enabled.
 uint64_t readableLanes(const Wave &wave, const DppControl &dpp, const ControlTable &table) {
@@ -139,8 +137,26 @@ void permuteRows(const uint32_t *source, const uint8_t *from, uint32_t *out) {
   }
 }
 
+/// quad_perm: out[lane] = source[one of its four neighbours].
+void permuteQuads(const uint32_t *source, unsigned control, uint32_t *out) {
+  const int q0 = control & 3, q1 = control >> 2 & 3, q2 = control >> 4 & 3, q3 = control >> 6 & 3;
+  const __m256i index = _mm256_setr_epi32(q0, q1, q2, q3, q0, q1, q2, q3);
+  for (unsigned lane = 0; lane < Wave::lanes; lane += 8) {
+    const __m256 row = _mm256_loadu_ps(reinterpret_cast<const float *>(source + lane));
+    _mm256_storeu_ps(reinterpret_cast<float *>(out + lane), _mm256_permutevar_ps(row, index));
+  }
+}
+
+/// row_bcast15 and row_bcast31: each row of 16 gets one lane of an earlier row.
+void broadcastToRows(const uint32_t *source, const uint8_t *from, uint32_t *out) {
+  for (unsigned row = 0; row < Wave::lanes; row += 16)
+    std::fill_n(out + row, 16, source[from[row]]);
+}
+
 /// Bit of `rowMask` for each row of 16 lanes, and of `bankMask` for each four lanes of a row.
 uint64_t selectedLanes(const DppControl &dpp) {
+  if ((dpp.rowMask & dpp.bankMask & 0xf) == 0xf)
+    return Wave::allLanes;
   uint64_t banks = 0, rows = 0;
   for (unsigned n = 0; n < 4; ++n) {
     banks |= (dpp.bankMask >> n & 1) * (0x000f000f000f000full << (4 * n));
@@ -152,24 +168,30 @@ uint64_t selectedLanes(const DppControl &dpp) {
 } // namespace
 
 void dppFetch(const Wave &wave, const DppControl &dpp, const uint32_t *source, uint32_t *out) {
-  const ControlTable &table = controlTable();
+  const ControlTable &table = controls;
   const uint8_t *from = table.source[dpp.ctrl & 511];
-  alignas(32) uint32_t readable[Wave::lanes];
-  valu::expandMask(readableLanes(wave, dpp, table), readable);
-  if (staysInRow(dpp.ctrl)) {
+  if (dpp.ctrl <= kQuadPermLast)
+    permuteQuads(source, dpp.ctrl, out);
+  else if (dpp.ctrl == kRowBcast15 || dpp.ctrl == kRowBcast31)
+    broadcastToRows(source, from, out);
+  else if (staysInRow(dpp.ctrl))
     permuteRows(source, from, out);
-  } else {
+  else
     for (unsigned lane = 0; lane < Wave::lanes; ++lane)
       out[lane] = source[from[lane]];
-  }
+  const uint64_t readable = readableLanes(wave, dpp, table);
+  if (readable == Wave::allLanes)
+    return;
+  alignas(32) uint32_t mask[Wave::lanes];
+  valu::expandMask(readable, mask);
   for (unsigned lane = 0; lane < Wave::lanes; ++lane)
-    out[lane] &= readable[lane];
+    out[lane] &= mask[lane];
 }
 
 uint64_t dppWriteMask(const Wave &wave, const DppControl &dpp) {
   uint64_t mask = wave.exec() & selectedLanes(dpp);
   if (!dpp.boundCtrl)
-    mask &= readableLanes(wave, dpp, controlTable());
+    mask &= readableLanes(wave, dpp, controls);
   return mask;
 }
 

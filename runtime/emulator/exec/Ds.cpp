@@ -199,6 +199,39 @@ template <typename F, typename T> T compareStoreFloat(T old, T compare, T fresh)
 }
 template <typename T> T maskOr(T old, T mask, T data) { return (old & ~mask) | data; }
 
+/// DS_WRAP: a ring index that steps down by data0, or up by data1 where it would fall below 0.
+template <typename T> T wrap(T old, T step, T up) { return old >= step ? old - step : old + up; }
+/// DS_CONDXCHG32: each dword is written, without its top bit, if that bit is set.
+inline uint64_t conditionalExchange(uint64_t old, uint64_t data) {
+  auto one = [](uint32_t was, uint32_t wanted) { return wanted >> 31 ? wanted & 0x7FFFFFFF : was; };
+  return one(uint32_t(old), uint32_t(data)) |
+         uint64_t(one(uint32_t(old >> 32), uint32_t(data >> 32))) << 32;
+}
+
+/// DS_WRXCHG2: exchanges at two addresses; `stride` elements an offset step.
+template <typename T, unsigned stride> void exchange2(Wave &w, const Instruction &i) {
+  constexpr unsigned dwords = sizeof(T) / 4;
+  LdsAddresses at(w, i);
+  LdsAccess lds(w, i);
+  const uint32_t *data[2] = {w.vgpr(i.src[1]), w.vgpr(i.src[2])};
+  for (uint64_t rest = w.exec(); rest; rest &= rest - 1) {
+    unsigned lane = unsigned(std::countr_zero(rest));
+    T old[2];
+    for (unsigned n = 0; n < 2; ++n) {
+      uint64_t step = n ? i.offset1 : i.offset0;
+      uint8_t *where = lds.forAtomic(lane, at.base[lane] + step * sizeof(T) * stride, sizeof(T));
+      if (!where)
+        return;
+      T fresh = laneValue<T>(data[n], lane);
+      std::memcpy(&old[n], where, sizeof(T));
+      std::memcpy(where, &fresh, sizeof(T));
+    }
+    for (unsigned d = 0; d < 2 * dwords; ++d)
+      w.vgpr(i.dst[0], d)[lane] = uint32_t(uint64_t(old[d / dwords]) >> (32 * (d % dwords)));
+  }
+  issueDs(w, i, 2 * dwords);
+}
+
 /// Registers "DS_<name>_<type>" and "DS_<name>_RTN_<type>".
 void addPair(HandlerTable &t, const std::string &name, const std::string &type, Handler handler) {
   t.add("DS_" + name + "_" + type, handler);
@@ -234,6 +267,12 @@ void registerAtomics(HandlerTable &t) {
   addPair(t, "CMPST", "F64", atomic<UL, compareStoreFloat<double, UL>>);
   t.add("DS_WRXCHG_RTN_B32", atomic<U, oneOperand<U, swap<U>>>);
   t.add("DS_WRXCHG_RTN_B64", atomic<UL, oneOperand<UL, swap<UL>>>);
+  t.add("DS_WRXCHG2_RTN_B32", exchange2<U, 1>);
+  t.add("DS_WRXCHG2_RTN_B64", exchange2<UL, 1>);
+  t.add("DS_WRXCHG2ST64_RTN_B32", exchange2<U, 64>);
+  t.add("DS_WRXCHG2ST64_RTN_B64", exchange2<UL, 64>);
+  t.add("DS_WRAP_RTN_B32", atomic<U, wrap<U>>);
+  t.add("DS_CONDXCHG32_RTN_B64", atomic<UL, oneOperand<UL, conditionalExchange>>);
   addPair(t, "ADD", "F32", atomic<U, oneOperand<U, addF32>>);
   addPair(t, "ADD", "F64", atomic<UL, oneOperand<UL, addF64>>);
   addPair(t, "MIN", "F32", atomic<U, oneOperand<U, floatMinMax<float, false, U>>>);

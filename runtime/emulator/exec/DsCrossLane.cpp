@@ -82,17 +82,20 @@ void forwardPermute(Wave &w, const Instruction &i) {
 // ---- transpose reads
 // -----------------------------------------------------------------------------
 
-/// Every lane fetches `dwords` dwords at its own address; false after a fault. Needs EXEC all ones.
+/// Every lane fetches `dwords` dwords at its own address; false after a fault. Needs EXEC all ones;
+/// without the check exec, the lanes switched off have zeros.
 template <unsigned dwords>
 bool fetchRows(Wave &w, const Instruction &i, std::array<std::array<uint32_t, dwords>, 64> &rows) {
-  if (w.exec() != Wave::allLanes) {
+  const bool mustBeFull = w.workgroup->launch().checks.has(Check::Exec);
+  if (mustBeFull && w.exec() != Wave::allLanes) {
     w.fault(
         fmt::format("transpose read with exec = 0x{:016x}: expected all lanes active", w.exec()));
     return false;
   }
   const uint32_t *base = w.vgpr(i.src[0]);
   LdsAccess lds(w, i);
-  for (unsigned lane = 0; lane < Wave::lanes; ++lane) {
+  for (uint64_t rest = w.exec(); rest; rest &= rest - 1) {
+    unsigned lane = unsigned(std::countr_zero(rest));
     uint64_t address = uint64_t(base[lane]) + uint32_t(i.offset);
     // b96 rows are 12 bytes apart, so that only dword alignment can be asked of them.
     unsigned alignment = dwords == 2 ? 8 : 4;
@@ -121,11 +124,12 @@ uint32_t item(const std::array<uint32_t, dwords> &row, unsigned index) {
 /// item sourceItem(l).
 template <unsigned bits, unsigned dwords, auto sourceLane, auto sourceItem>
 void transposeRead(Wave &w, const Instruction &i) {
-  std::array<std::array<uint32_t, dwords>, 64> rows;
+  std::array<std::array<uint32_t, dwords>, 64> rows{};
   if (!fetchRows<dwords>(w, i, rows))
     return;
   uint32_t *to = w.vgpr(i.dst[0]);
-  for (unsigned lane = 0; lane < Wave::lanes; ++lane) {
+  for (uint64_t rest = w.exec(); rest; rest &= rest - 1) {
+    unsigned lane = unsigned(std::countr_zero(rest));
     unsigned group = lane & ~15u;
     std::array<uint32_t, dwords> result{};
     for (unsigned n = 0; n < dwords * 32 / bits; ++n) {

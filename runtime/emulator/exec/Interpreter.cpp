@@ -2,6 +2,7 @@
 #include "runtime/emulator/exec/Interpreter.h"
 
 #include "runtime/emulator/exec/ExecStats.h"
+#include "runtime/emulator/exec/Hazard.h"
 #include "runtime/emulator/exec/Program.h"
 #include "runtime/emulator/exec/Workgroup.h"
 
@@ -168,6 +169,8 @@ uint64_t runWave(Wave &w, uint64_t limit) {
     if (checkLoads && !w.waitcnt.idle() && !checkPending(w, *inst))
       break;
     if (trackRegisters && !checkWritten(w, *inst))
+      break;
+    if (w.hazards && !w.hazards->issue(w, *inst))
       break;
 
     const uint64_t following = w.pc + inst->size;

@@ -33,7 +33,7 @@ void LaneResolver::flushTraffic() {
 }
 
 const Allocation *LaneResolver::forReadOfAll(const LaneAddresses &at, unsigned bytes) {
-  if (at.mask == 0)
+  if (at.mask == 0 || launch.coherence)
     return nullptr;
   unsigned first = unsigned(std::countr_zero(at.mask));
   if (!enter(first, at.address[first], bytes) || !current->complete())
@@ -93,6 +93,12 @@ uint8_t *LaneResolver::aperture(unsigned lane, uint64_t address, unsigned bytes,
     if (!lds.contains(offset, bytes))
       return outOfBounds(lane, fmt::format("LDS byte {} + {}, but the workgroup has {} bytes",
                                            offset, bytes, lds.size()));
+    RaceLds *race = wave.workgroup->ldsRace();
+    LdsAccessKind kind = isAtomic  ? LdsAccessKind::Atomic
+                         : isWrite ? LdsAccessKind::Write
+                                   : LdsAccessKind::Read;
+    if (race && !race->note(wave, inst, lane, uint32_t(offset), bytes, kind))
+      return nullptr;
     if (isWrite) {
       lds.markWritten(uint32_t(offset), bytes);
     } else if (launch.checks.has(Check::LdsUninit) && !lds.isWritten(uint32_t(offset), bytes)) {
@@ -131,9 +137,11 @@ uint8_t *LaneResolver::forAtomic(unsigned lane, uint64_t address, unsigned bytes
                            bytes, lane, address));
     return nullptr;
   }
-  if (!forRead(lane, address, bytes))
-    return nullptr;
-  return forWrite(lane, address, bytes);
+  isAtomic = true;
+  uint8_t *where = forRead(lane, address, bytes) ? forWrite(lane, address, bytes) : nullptr;
+  if (where && current && launch.coherence)
+    launch.coherence->prepareAtomic(wave, address, bytes);
+  return where;
 }
 
 } // namespace mono::emu

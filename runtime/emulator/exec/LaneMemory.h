@@ -2,7 +2,9 @@
 // the load/store bodies that global, flat, scratch and buffer instructions share.
 #pragma once
 
+#include "runtime/emulator/Coherence.h"
 #include "runtime/emulator/Memory.h"
+#include "runtime/emulator/RaceGlobal.h"
 #include "runtime/emulator/exec/Workgroup.h"
 
 #include <array>
@@ -56,6 +58,11 @@ public:
   /// Host bytes of a naturally aligned range for a read-modify-write.
   uint8_t *forAtomic(unsigned lane, uint64_t address, unsigned bytes);
 
+  /// Loads `Bytes` bytes to dwords (fewer than 4 are zero-extended), or stores them; false after a
+  /// fault.
+  template <unsigned Bytes> bool load(unsigned lane, uint64_t address, uint32_t *to);
+  template <unsigned Bytes> bool store(unsigned lane, uint64_t address, const uint32_t *from);
+
   /// True if the last resolved range is device memory, which other host threads may share.
   bool isShared() const { return current != nullptr; }
   /// Says whether any byte of device memory changed; the destructor's caller need not.
@@ -77,6 +84,7 @@ private:
   Allocation *current = nullptr;
   bool skipWritten = false; ///< the current allocation is complete or the check is off
   bool changed = false;
+  bool isAtomic = false; ///< the read half of a read-modify-write is being resolved
   uint64_t read = 0, written = 0;
 };
 
@@ -142,6 +150,30 @@ template <unsigned Bytes> inline bool storeShared(uint8_t *to, const uint32_t *f
   return changed;
 }
 
+template <unsigned Bytes>
+inline bool LaneResolver::load(unsigned lane, uint64_t address, uint32_t *to) {
+  const uint8_t *from = forRead(lane, address, Bytes);
+  if (!from)
+    return false;
+  if (launch.coherence && current)
+    launch.coherence->load(wave, inst, address, Bytes, to);
+  else
+    loadShared<Bytes>(from, to);
+  return true;
+}
+
+template <unsigned Bytes>
+inline bool LaneResolver::store(unsigned lane, uint64_t address, const uint32_t *from) {
+  uint8_t *to = forWrite(lane, address, Bytes);
+  if (!to)
+    return false;
+  if (launch.coherence && current)
+    launch.coherence->store(wave, inst, address, Bytes, from);
+  else if (storeShared<Bytes>(to, from))
+    changed = true;
+  return true;
+}
+
 /// How a loaded or stored element meets its register.
 enum class Element : uint8_t {
   Dwords,   ///< Bytes / 4 whole registers
@@ -182,11 +214,10 @@ void loadLanes(Wave &w, const Instruction &i, const LaneAddresses &at, ReturnPat
     const Allocation *common = resolver.forReadOfAll(at, Bytes);
     for (uint64_t rest = at.mask; rest; rest &= rest - 1) {
       unsigned lane = unsigned(std::countr_zero(rest));
-      const uint8_t *from =
-          common ? common->host(at.address[lane]) : resolver.forRead(lane, at.address[lane], Bytes);
-      if (!from)
+      if (common)
+        loadShared<Bytes>(common->host(at.address[lane]), piece);
+      else if (!resolver.load<Bytes>(lane, at.address[lane], piece))
         return;
-      loadShared<Bytes>(from, piece);
       if constexpr (element == Element::Dwords)
         for (unsigned d = 0; d < registers; ++d)
           to[d * Wave::lanes + lane] = piece[d];
@@ -199,10 +230,8 @@ void loadLanes(Wave &w, const Instruction &i, const LaneAddresses &at, ReturnPat
         piece[d] = 0;
         if (Bytes < 4 || at.validBytes[lane] < 4 * d + 4)
           continue;
-        const uint8_t *from = resolver.forRead(lane, at.address[lane] + 4 * d, 4);
-        if (!from)
+        if (!resolver.load<4>(lane, at.address[lane] + 4 * d, &piece[d]))
           return;
-        loadShared<4>(from, &piece[d]);
       }
       if constexpr (element == Element::Dwords)
         for (unsigned d = 0; d < registers; ++d)
@@ -211,6 +240,8 @@ void loadLanes(Wave &w, const Instruction &i, const LaneAddresses &at, ReturnPat
         to[lane] = placeElement<Bytes, element>(0, to[lane]);
     }
   }
+  if (RaceGlobal *race = w.workgroup->launch().race)
+    race->access(w, i, at, Bytes, RaceGlobal::Kind::Load);
   w.waitcnt.issue(path, i, false, w.physicalIndex(i.dst[0]), registers);
 }
 
@@ -219,6 +250,11 @@ template <unsigned Bytes, bool hi = false>
 void storeLanes(Wave &w, const Instruction &i, const LaneAddresses &at, ReturnPath path) {
   constexpr unsigned registers = registersFor(Bytes);
   const uint32_t *from = w.vgpr(i.src[1]);
+  std::unique_lock<std::mutex> guard;
+  if (RaceGlobal *race = w.workgroup->launch().race) {
+    guard = race->guard(i, RaceGlobal::Kind::Store);
+    race->access(w, i, at, Bytes, RaceGlobal::Kind::Store);
+  }
   LaneResolver resolver(w, i);
   auto gather = [&](unsigned lane, uint32_t *piece) {
     for (unsigned d = 0; d < registers; ++d)
@@ -227,23 +263,16 @@ void storeLanes(Wave &w, const Instruction &i, const LaneAddresses &at, ReturnPa
   uint32_t piece[registers];
   for (uint64_t rest = at.mask; rest; rest &= rest - 1) {
     unsigned lane = unsigned(std::countr_zero(rest));
-    uint8_t *to = resolver.forWrite(lane, at.address[lane], Bytes);
-    if (!to)
-      return;
     gather(lane, piece);
-    if (storeShared<Bytes>(to, piece))
-      resolver.noteChange();
+    if (!resolver.store<Bytes>(lane, at.address[lane], piece))
+      return;
   }
   for (uint64_t rest = at.clipped; rest && Bytes >= 4; rest &= rest - 1) {
     unsigned lane = unsigned(std::countr_zero(rest));
     gather(lane, piece);
-    for (unsigned d = 0; d < registers && 4 * d + 4 <= at.validBytes[lane]; ++d) {
-      uint8_t *to = resolver.forWrite(lane, at.address[lane] + 4 * d, 4);
-      if (!to)
+    for (unsigned d = 0; d < registers && 4 * d + 4 <= at.validBytes[lane]; ++d)
+      if (!resolver.store<4>(lane, at.address[lane] + 4 * d, &piece[d]))
         return;
-      if (storeShared<4>(to, &piece[d]))
-        resolver.noteChange();
-    }
   }
   w.waitcnt.issue(path, i, false, 0, 0);
 }
@@ -265,10 +294,8 @@ void loadLanesToLds(Wave &w, const Instruction &i, const LaneAddresses &at, uint
     uint32_t to = base + lane * stride;
     std::memset(piece, 0, sizeof(piece));
     if (at.mask >> lane & 1) {
-      const uint8_t *from = resolver.forRead(lane, at.address[lane], Bytes);
-      if (!from)
+      if (!resolver.load<Bytes>(lane, at.address[lane], piece))
         return;
-      loadShared<Bytes>(from, piece);
       if constexpr (element != Element::Dwords)
         piece[0] = placeElement<Bytes, element>(piece[0], 0);
     }
@@ -276,11 +303,16 @@ void loadLanesToLds(Wave &w, const Instruction &i, const LaneAddresses &at, uint
       return w.fault("LDS write of " + std::to_string(width) + " bytes at " + std::to_string(to) +
                      " (m0 = " + std::to_string(w.m0()) + ", lane " + std::to_string(lane) +
                      ") is outside the workgroup's " + std::to_string(lds.size()) + " bytes");
+    if (RaceLds *race = w.workgroup->ldsRace();
+        race && !race->note(w, i, lane, to, width, LdsAccessKind::Dma))
+      return;
     lds.markWritten(to, width);
     std::memcpy(lds.data() + to, piece, width);
     lowest = std::min(lowest, to);
     highest = std::max(highest, to + width);
   }
+  if (RaceGlobal *race = w.workgroup->launch().race)
+    race->access(w, i, at, Bytes, RaceGlobal::Kind::Load);
   w.waitcnt.issue(ReturnPath::Vmem, i, false, 0, 0, true);
   if (highest)
     lds.addPendingDma({lowest, highest, &w, w.waitcnt.ldsDmaIssued(), &i});

@@ -5,10 +5,12 @@
 #include "runtime/emulator/exec/Program.h"
 
 #include <fmt/format.h>
+#include <utility>
 
 namespace mono::emu {
 
-LdsAccess::LdsAccess(Wave &wave, const Instruction &) : wave(wave), lds(wave.workgroup->lds()) {
+LdsAccess::LdsAccess(Wave &wave, const Instruction &inst)
+    : wave(wave), inst(inst), lds(wave.workgroup->lds()), race(wave.workgroup->ldsRace()) {
   const Checks &checks = wave.workgroup->launch().checks;
   checkWritten = checks.has(Check::LdsUninit);
   dmaPending = lds.hasPendingDma() && checks.has(Check::Waitcnt);
@@ -56,9 +58,11 @@ uint8_t *LdsAccess::forAtomic(unsigned lane, uint64_t address, unsigned bytes) {
                            bytes, lane, address));
     return nullptr;
   }
-  if (!forRead(lane, address, bytes))
-    return nullptr;
-  return forWrite(lane, address, bytes);
+  // The read half is not noted for races: it is one access with the write.
+  RaceLds *detector = std::exchange(race, nullptr);
+  const uint8_t *readable = forRead(lane, address, bytes);
+  race = detector;
+  return readable ? forWrite(lane, address, bytes, LdsAccessKind::Atomic) : nullptr;
 }
 
 } // namespace mono::emu

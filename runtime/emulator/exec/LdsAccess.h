@@ -22,14 +22,19 @@ public:
       return reportUnwritten(lane, at, bytes);
     if (dmaPending && !checkDma(lane, at, bytes))
       return nullptr;
+    if (race && !race->note(wave, inst, lane, at, bytes, LdsAccessKind::Read))
+      return nullptr;
     read += bytes;
     return lds.data() + at;
   }
-  uint8_t *forWrite(unsigned lane, uint64_t address, unsigned bytes) {
+  uint8_t *forWrite(unsigned lane, uint64_t address, unsigned bytes,
+                    LdsAccessKind kind = LdsAccessKind::Write) {
     if (!lds.contains(address, bytes))
       return outOfRange(lane, address, bytes);
     uint32_t at = uint32_t(address);
     if (dmaPending && !checkDma(lane, at, bytes))
+      return nullptr;
+    if (race && !race->note(wave, inst, lane, at, bytes, kind))
       return nullptr;
     lds.markWritten(at, bytes);
     written += bytes;
@@ -44,7 +49,9 @@ private:
   bool checkDma(unsigned lane, uint32_t address, unsigned bytes);
 
   Wave &wave;
+  const Instruction &inst;
   Lds &lds;
+  RaceLds *race;
   bool checkWritten, dmaPending;
   uint64_t read = 0, written = 0;
 };

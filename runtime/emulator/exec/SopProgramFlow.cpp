@@ -1,5 +1,6 @@
 // SOPP, and the scalar instructions that touch the program counter, MODE or hardware registers
 // (CDNA4 ISA 4, "Program Flow Control", and 12.5 SOPP).
+#include "runtime/emulator/Coherence.h"
 #include "runtime/emulator/exec/Handlers.h"
 #include "runtime/emulator/exec/Workgroup.h"
 
@@ -52,6 +53,8 @@ void registerBranches(HandlerTable &t) {
 void waitCounters(Wave &w, const Instruction &i) {
   unsigned vmcnt = (i.imm & 0xF) | (i.imm >> 14 & 3) << 4;
   w.waitcnt.wait(vmcnt, i.imm >> 8 & 0xF);
+  if (CoherenceModel *coherence = w.workgroup->launch().coherence)
+    coherence->complete(w);
 }
 
 /// About 64 clocks a unit; at least one unit so that a poll always lets others run.

@@ -115,6 +115,20 @@ template <typename Bits> unsigned classOf(Bits bits) {
   return bits & Code::sign ? 5 - size : 6 + size;
 }
 
+/// V_CMP_CLASS sees denormals whatever MODE says: llvm.is.fpclass relies on it.
+template <typename T, auto Predicate, bool WritesExec>
+void compareClass(Wave &wave, const Instruction &inst) {
+  const uint32_t saved = wave.modeRegister;
+  wave.modeRegister |= 1u << mode::denormF64F16 | 1u << mode::denormF32;
+  compare<T, uint32_t, Predicate, WritesExec>(wave, inst);
+  wave.modeRegister = saved;
+}
+
+template <typename T, auto Predicate> void addClass(HandlerTable &table, const std::string &type) {
+  table.add("V_CMP_CLASS_" + type, compareClass<T, Predicate, false>);
+  table.add("V_CMPX_CLASS_" + type, compareClass<T, Predicate, true>);
+}
+
 constexpr auto kClassF16 = [](F16Code x, uint32_t mask) { return mask >> classOf(x.bits) & 1; };
 constexpr auto kClassF32 = [](SignedBits x, uint32_t mask) { return mask >> classOf(x.bits) & 1; };
 constexpr auto kClassF64 = [](double x, uint32_t mask) {
@@ -133,9 +147,9 @@ void registerCompare(HandlerTable &table) {
   addInteger<uint32_t>(table, "U32");
   addInteger<int64_t>(table, "I64");
   addInteger<uint64_t>(table, "U64");
-  add<F16Code, uint32_t, kClassF16>(table, "CLASS", "F16");
-  add<SignedBits, uint32_t, kClassF32>(table, "CLASS", "F32");
-  add<double, uint32_t, kClassF64>(table, "CLASS", "F64");
+  addClass<F16Code, kClassF16>(table, "F16");
+  addClass<SignedBits, kClassF32>(table, "F32");
+  addClass<double, kClassF64>(table, "F64");
 }
 
 } // namespace mono::emu::valu

@@ -12,6 +12,7 @@
 
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 namespace mono::emu::valu {
 namespace {
@@ -20,7 +21,8 @@ template <typename Float> struct DivisionTraits;
 template <> struct DivisionTraits<float> {
   using Bits = uint32_t;
   static constexpr int mantissaBits = 23, exponentMask = 0xff, bias = 127;
-  static constexpr int scale = 64;        // by which operands are scaled, as a power of two
+  static constexpr int scale = 64; // by which operands are scaled, as a power of two
+  static constexpr float up = 0x1p64f, down = 0x1p-64f;
   static constexpr int hugeQuotient = 96; // exponent difference near the greatest number
   static constexpr int tinyNumerator =
       23; // biased exponent up to which the remainder may denormalise
@@ -30,6 +32,7 @@ template <> struct DivisionTraits<double> {
   using Bits = uint64_t;
   static constexpr int mantissaBits = 52, exponentMask = 0x7ff, bias = 1023;
   static constexpr int scale = 128;
+  static constexpr double up = 0x1p128, down = 0x1p-128;
   static constexpr int hugeQuotient = 768;
   static constexpr int tinyNumerator = 53;
   static constexpr int vanishing = -1075;
@@ -42,11 +45,10 @@ template <typename Float> int biasedExponent(Float x) {
 
 template <typename Float> bool isDenormal(Float x) { return x != 0 && biasedExponent(x) == 0; }
 
-/// Whether a / b is too small to be normal; taken from the exponents where that decides, so that
-/// quotients below the least denormal count too.
+/// Whether |a / b| is too small to be normal: |a| < least * |b|, which a wider format says exactly.
 template <typename Float> bool quotientIsDenormal(Float a, Float b) {
-  return std::fabs((long double)a / (long double)b) <
-         (long double)std::numeric_limits<Float>::min();
+  using Wide = std::conditional_t<std::is_same_v<Float, float>, double, long double>;
+  return std::fabs(Wide(a)) < Wide(std::numeric_limits<Float>::min()) * std::fabs(Wide(b));
 }
 
 template <typename Float> struct Scaled {
@@ -54,28 +56,25 @@ template <typename Float> struct Scaled {
   bool unscaleLater; // the VCC bit for v_div_fmas
 };
 
-/// V_DIV_SCALE: `which` is the numerator or the denominator, the one to scale.
+/// V_DIV_SCALE: `which` is the numerator or the denominator, the one to scale. Written as selects,
+/// the last one deciding, so that lane loops vectorise.
 template <typename Float> Scaled<Float> divScale(Float which, Float denominator, Float numerator) {
   using T = DivisionTraits<Float>;
-  if (numerator == 0 || denominator == 0)
-    return {std::numeric_limits<Float>::quiet_NaN(), false};
+  const Float up = which * T::up, down = which * T::down;
+  const int top = biasedExponent(numerator), bottom = biasedExponent(denominator);
+  const bool tinyReciprocal = quotientIsDenormal(Float(1), denominator);
+  const bool tinyQuotient = quotientIsDenormal(numerator, denominator);
   const bool isDenominator = which == denominator;
-  const Float up = std::ldexp(which, T::scale), down = std::ldexp(which, -T::scale);
-  if (biasedExponent(numerator) - biasedExponent(denominator) >= T::hugeQuotient)
-    return {isDenominator ? up : which, true};
-  if (isDenormal(denominator))
-    return {up, false};
-  const bool reciprocalDenormal = quotientIsDenormal(Float(1), denominator);
-  const bool resultDenormal = quotientIsDenormal(numerator, denominator);
-  if (reciprocalDenormal && resultDenormal)
-    return {isDenominator ? down : which, true};
-  if (reciprocalDenormal)
-    return {down, false};
-  if (resultDenormal)
-    return {which == numerator ? up : which, true};
-  if (biasedExponent(numerator) <= T::tinyNumerator)
-    return {up, false};
-  return {which, false};
+  Scaled<Float> result = {top <= T::tinyNumerator ? up : which, false};
+  result = tinyQuotient ? Scaled<Float>{which == numerator ? up : which, true} : result;
+  result = tinyReciprocal ? Scaled<Float>{down, false} : result;
+  result =
+      tinyReciprocal && tinyQuotient ? Scaled<Float>{isDenominator ? down : which, true} : result;
+  result = isDenormal(denominator) ? Scaled<Float>{up, false} : result;
+  result =
+      top - bottom >= T::hugeQuotient ? Scaled<Float>{isDenominator ? up : which, true} : result;
+  const bool isZero = numerator == 0 || denominator == 0;
+  return isZero ? Scaled<Float>{std::numeric_limits<Float>::quiet_NaN(), false} : result;
 }
 
 /// a * b + c rounded to odd in a wider format: rounding that to Float is rounding the exact value.
@@ -103,45 +102,33 @@ template <typename Float> Float divFmas(Float a, Float b, Float c, bool unscale)
   return Float(wideFma(a, b, c) * factor);
 }
 
-/// Outcome of a division that needs no quotient; false for ordinary operands.
-template <typename Float> bool specialQuotient(Float denominator, Float numerator, Float &result) {
+/// V_DIV_FIXUP: replaces `ordinary`, the magnitude of the quotient, where the operands alone
+/// decide, and gives it its sign. Written as selects, the last one deciding.
+template <typename Float> Float settleQuotient(Float ordinary, Float denominator, Float numerator) {
   constexpr Float infinity = std::numeric_limits<Float>::infinity();
   constexpr Float nan = std::numeric_limits<Float>::quiet_NaN();
-  const Float sign = std::signbit(denominator) != std::signbit(numerator) ? Float(-1) : Float(1);
-  if (std::isnan(numerator) || std::isnan(denominator))
-    result = std::isnan(numerator) ? numerator + numerator : denominator + denominator;
-  else if ((denominator == 0 && numerator == 0) ||
-           (std::isinf(denominator) && std::isinf(numerator)))
-    result = -nan;
-  else if (denominator == 0 || std::isinf(numerator))
-    result = sign * infinity;
-  else if (std::isinf(denominator) || numerator == 0)
-    result = sign * 0;
-  else
-    return false;
-  return true;
+  const bool negative = std::signbit(denominator) != std::signbit(numerator);
+  const bool topInfinite = std::fabs(numerator) == infinity;
+  const bool bottomInfinite = std::fabs(denominator) == infinity;
+  Float size = (bottomInfinite | (numerator == 0)) ? Float(0) : ordinary;
+  size = (topInfinite | (denominator == 0)) ? infinity : size;
+  const bool undefined = ((denominator == 0) & (numerator == 0)) | (topInfinite & bottomInfinite);
+  Float result = undefined ? -nan : (negative ? -size : size);
+  result = denominator != denominator ? denominator + denominator : result;
+  return numerator != numerator ? numerator + numerator : result;
 }
 
 /// V_DIV_FIXUP of the quotient estimate.
 template <typename Float> Float divFixup(Float quotient, Float denominator, Float numerator) {
   using T = DivisionTraits<Float>;
-  Float result;
-  if (specialQuotient(denominator, numerator, result))
-    return result;
-  const bool negative = std::signbit(denominator) != std::signbit(numerator);
-  if (biasedExponent(numerator) - biasedExponent(denominator) < T::vanishing)
-    result = 0;
-  else
-    result = std::isnan(quotient) ? std::numeric_limits<Float>::infinity() : std::fabs(quotient);
-  return negative ? -result : result;
+  const bool vanishes = biasedExponent(numerator) - biasedExponent(denominator) < T::vanishing;
+  const Float size =
+      quotient != quotient ? std::numeric_limits<Float>::infinity() : std::fabs(quotient);
+  return settleQuotient(vanishes ? Float(0) : size, denominator, numerator);
 }
 
 F16 divFixupHalf(F16 quotient, F16 denominator, F16 numerator) {
-  float result;
-  if (specialQuotient(denominator.value, numerator.value, result))
-    return {result};
-  const bool negative = std::signbit(denominator.value) != std::signbit(numerator.value);
-  return {std::copysign(quotient.value, negative ? -1.0f : 1.0f)};
+  return {settleQuotient(std::fabs(quotient.value), denominator.value, numerator.value)};
 }
 
 /// The handler of v_div_scale: a value and its VCC bit. VOP3B has no abs, and neg of no use here.
@@ -149,29 +136,36 @@ template <typename Float> void divScaleLanes(Wave &wave, const Instruction &inst
   const detail::Source<Float> which(wave, inst, 0), denominator(wave, inst, 1),
       numerator(wave, inst, 2);
   const uint64_t mask = writeMask(wave, inst);
-  uint64_t unscale = 0;
-  LaneBuffer rows[2];
+  constexpr unsigned dwords = sizeof(Float) / 4;
+  LaneBuffer rows[dwords], unscale;
   for (unsigned lane = 0; lane < Wave::lanes; ++lane) {
     const Scaled<Float> scaled = divScale(which[lane], denominator[lane], numerator[lane]);
-    const uint64_t bits = std::bit_cast<typename DivisionTraits<Float>::Bits>(scaled.value);
+    const auto bits = std::bit_cast<typename DivisionTraits<Float>::Bits>(scaled.value);
     rows[0].dword[lane] = uint32_t(bits);
-    rows[1].dword[lane] = uint32_t(bits >> 32);
-    unscale |= uint64_t(scaled.unscaleLater) << lane;
+    if constexpr (dwords == 2)
+      rows[1].dword[lane] = uint32_t(bits >> 32);
+    unscale.dword[lane] = -uint32_t(scaled.unscaleLater);
   }
-  for (unsigned n = 0; n < sizeof(Float) / 4; ++n)
+  for (unsigned n = 0; n < dwords; ++n)
     blendRow(wave.vgpr(inst.dst[0], n), rows[n].dword, mask);
-  wave.writeScalar64(inst.dst[1], unscale & mask);
+  wave.writeScalar64(inst.dst[1], packSigns(unscale.dword) & mask);
+}
+
+/// The handler of v_div_fmas: a plain fma unless a lane asks for scaling.
+template <typename Float> void divFmasLanes(Wave &wave, const Instruction &inst) {
+  if (wave.readScalar64(inst.src[3]) == 0)
+    valu<[](Float a, Float b, Float c) { return std::fma(a, b, c); }>(wave, inst);
+  else
+    valu<[](Float a, Float b, Float c, MaskBit unscale) {
+      return divFmas(a, b, c, unscale.value);
+    }>(wave, inst);
 }
 
 const Entry kEntries[] = {
     {"V_DIV_SCALE_F32", divScaleLanes<float>},
     {"V_DIV_SCALE_F64", divScaleLanes<double>},
-    {"V_DIV_FMAS_F32", valu<[](float a, float b, float c, MaskBit unscale) {
-       return divFmas(a, b, c, unscale.value);
-     }>},
-    {"V_DIV_FMAS_F64", valu<[](double a, double b, double c, MaskBit unscale) {
-       return divFmas(a, b, c, unscale.value);
-     }>},
+    {"V_DIV_FMAS_F32", divFmasLanes<float>},
+    {"V_DIV_FMAS_F64", divFmasLanes<double>},
     {"V_DIV_FIXUP_F32", valu<[](float q, float d, float n) { return divFixup(q, d, n); }>},
     {"V_DIV_FIXUP_F64", valu<[](double q, double d, double n) { return divFixup(q, d, n); }>},
     {"V_DIV_FIXUP_F16",

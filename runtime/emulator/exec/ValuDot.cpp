@@ -39,57 +39,59 @@ template <unsigned Bits, bool Signed> void dotInteger(Wave &wave, const Instruct
   valuSaturating<kWrapping<Bits, Signed>, kSaturating<Bits, Signed>>(wave, inst);
 }
 
-/// Both halves of the first two sources after op_sel, as dwords with the value in the low half.
+/// The first two sources after op_sel: the elements to multiply are the low and the high halves of
+/// each dword.
 struct HalfPairs {
-  LaneBuffer buffers[4];
-  const uint32_t *a[2], *b[2];
+  LaneBuffer buffers[2];
+  const uint32_t *a, *b;
 
   HalfPairs(Wave &wave, const Instruction &inst, HalfKind kind) {
-    for (unsigned half = 0; half < 2; ++half) {
-      a[half] = fetchPackedHalf(wave, inst, inst.src[0], half, kind, buffers[half]);
-      b[half] = fetchPackedHalf(wave, inst, inst.src[1], half, kind, buffers[2 + half]);
-    }
+    const auto fetch = [&](unsigned n) {
+      const Half *halves = fetchHalves(wave, inst, inst.src[n], kind, buffers[n]);
+      return reinterpret_cast<const uint32_t *>(halves);
+    };
+    a = fetch(0);
+    b = fetch(1);
   }
   HalfPairs(const HalfPairs &) = delete;
 };
 
 template <bool Signed> void dotShorts(Wave &wave, const Instruction &inst) {
-  using Element = std::conditional_t<Signed, int16_t, uint16_t>;
   const HalfPairs pairs(wave, inst, HalfKind::Integer);
   LaneBuffer buffer, result;
   const uint32_t *c = fetchRow(wave, inst, inst.src[2], 0, ValueKind::Bits32, buffer);
-  using Limits = std::numeric_limits<std::conditional_t<Signed, int32_t, uint32_t>>;
   for (unsigned lane = 0; lane < Wave::lanes; ++lane) {
-    int64_t sum = Signed ? int64_t(int32_t(c[lane])) : int64_t(c[lane]);
-    for (unsigned half = 0; half < 2; ++half)
-      sum += int64_t(Element(pairs.a[half][lane])) * Element(pairs.b[half][lane]);
+    const uint32_t a = pairs.a[lane], b = pairs.b[lane];
     result.dword[lane] =
-        uint32_t(inst.clamp ? std::clamp<int64_t>(sum, Limits::min(), Limits::max()) : sum);
+        inst.clamp ? kSaturating<16, Signed>(a, b, c[lane]) : kWrapping<16, Signed>(a, b, c[lane]);
   }
   storeDwords(wave, inst, result.dword, writeMask(wave, inst));
 }
 
 struct HalfElement {
   static constexpr HalfKind kind = HalfKind::F16;
-  static float value(uint32_t bits) { return numeric::halfToFloat(uint16_t(bits)); }
+  static float low(uint32_t pair) { return numeric::halfToFloat(uint16_t(pair)); }
+  static float high(uint32_t pair) { return numeric::halfToFloat(uint16_t(pair >> 16)); }
 };
 struct Bf16Element {
   static constexpr HalfKind kind = HalfKind::Bf16;
-  static float value(uint32_t bits) { return numeric::bf16ToFloat(uint16_t(bits)); }
+  static float low(uint32_t pair) { return std::bit_cast<float>(pair << 16); }
+  static float high(uint32_t pair) { return std::bit_cast<float>(pair & 0xffff0000); }
 };
 
 /// Products of two f16 or bf16 are exact in f32; each addition rounds to nearest.
 /// `AccumulatorFirst` starts the sum from the accumulator; v_dot2_f32_bf16 adds it last (CDNA4 ISA
 /// pseudocode).
 template <typename Element, bool AccumulatorFirst>
-void dotFloats(Wave &wave, const Instruction &inst) {
+[[gnu::noinline]] void dotFloats(Wave &wave, const Instruction &inst) {
   const HalfPairs pairs(wave, inst, Element::kind);
   LaneBuffer buffer, result;
   const uint32_t *c = fetchRow(wave, inst, inst.src[2], 0, ValueKind::Float32, buffer);
   float *out = reinterpret_cast<float *>(result.dword);
   for (unsigned lane = 0; lane < Wave::lanes; ++lane) {
-    const float first = Element::value(pairs.a[0][lane]) * Element::value(pairs.b[0][lane]);
-    const float second = Element::value(pairs.a[1][lane]) * Element::value(pairs.b[1][lane]);
+    const uint32_t a = pairs.a[lane], b = pairs.b[lane];
+    const float first = Element::low(a) * Element::low(b);
+    const float second = Element::high(a) * Element::high(b);
     const float accumulator = std::bit_cast<float>(c[lane]);
     out[lane] = AccumulatorFirst ? (accumulator + first) + second : (first + second) + accumulator;
   }

@@ -23,6 +23,9 @@ constexpr auto kMax = [](auto a, auto b, FloatMode m) {
   return number(maxNumber(code(a), code(b), m.ieee));
 };
 
+constexpr auto kMinOrdered = [](float a, float b) { return number(minOrdered(code(a), code(b))); };
+constexpr auto kMaxOrdered = [](float a, float b) { return number(maxOrdered(code(a), code(b))); };
+
 const Entry kF32[] = {
     {"V_ADD_F32", valu<[](float a, float b) { return a + b; }>},
     {"V_SUB_F32", valu<[](float a, float b) { return a - b; }>},
@@ -36,18 +39,33 @@ const Entry kF32[] = {
     {"V_MIN_F32", valu<[](float a, float b, FloatMode m) { return kMin(a, b, m); }>},
     {"V_MAX_F32", valu<[](float a, float b, FloatMode m) { return kMax(a, b, m); }>},
     {"V_MIN3_F32",
-     valu<[](float a, float b, float c, FloatMode m) { return kMin(kMin(a, b, m), c, m); }>},
+     valuUnlessNan<[](float a, float b, float c, FloatMode m) { return kMin(kMin(a, b, m), c, m); },
+                   [](float a, float b, float c, FloatMode) {
+                     return kMinOrdered(kMinOrdered(a, b), c);
+                   }>},
     {"V_MAX3_F32",
-     valu<[](float a, float b, float c, FloatMode m) { return kMax(kMax(a, b, m), c, m); }>},
-    {"V_MED3_F32", valu<[](float a, float b, float c, FloatMode m) {
+     valuUnlessNan<[](float a, float b, float c, FloatMode m) { return kMax(kMax(a, b, m), c, m); },
+                   [](float a, float b, float c, FloatMode) {
+                     return kMaxOrdered(kMaxOrdered(a, b), c);
+                   }>},
+    {"V_MED3_F32", valuUnlessNan<[](float a, float b, float c, FloatMode m) {
        return number(medianNumber(code(a), code(b), code(c), m.ieee));
-     }>},
-    {"V_MINIMUM3_F32", valu<[](float a, float b, float c) {
+     },
+                                 [](float a, float b, float c, FloatMode) {
+                                   return number(medianOrdered(code(a), code(b), code(c)));
+                                 }>},
+    {"V_MINIMUM3_F32", valuUnlessNan<[](float a, float b, float c) {
        return number(minimumIeee(minimumIeee(code(a), code(b)), code(c)));
-     }>},
-    {"V_MAXIMUM3_F32", valu<[](float a, float b, float c) {
+     },
+                                     [](float a, float b, float c) {
+                                       return kMinOrdered(kMinOrdered(a, b), c);
+                                     }>},
+    {"V_MAXIMUM3_F32", valuUnlessNan<[](float a, float b, float c) {
        return number(maximumIeee(maximumIeee(code(a), code(b)), code(c)));
-     }>},
+     },
+                                     [](float a, float b, float c) {
+                                       return kMaxOrdered(kMaxOrdered(a, b), c);
+                                     }>},
 };
 
 const Entry kF64[] = {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 namespace mono::emu::valu {
 namespace {
@@ -21,15 +22,40 @@ double fraction(double x) {
 /// On the exact f32 value of an f16: the greatest f16 below 1 bounds it.
 float fractionHalf(float x) { return std::min(x - std::floor(x), 0x1.ffcp-1f); }
 
+/// A finite nonzero number with its exponent apart: bits of a normal number, and what to add to the
+/// exponent field. Branch-free, so that lane loops vectorise.
+template <typename Float> struct Parts {
+  static constexpr bool isDouble = std::is_same_v<Float, double>;
+  using Bits = std::conditional_t<isDouble, uint64_t, uint32_t>;
+  static constexpr int mantissaBits = isDouble ? 52 : 23;
+  static constexpr Bits exponentMask = isDouble ? 0x7ff : 0xff;
+  static constexpr int bias = isDouble ? 1023 : 127;
+
+  Bits bits;
+  int correction;
+  bool isOrdinary; ///< neither zero nor Inf nor NaN
+
+  explicit Parts(Float x) {
+    const Bits raw = std::bit_cast<Bits>(x), field = raw >> mantissaBits & exponentMask;
+    const Float normal = x * Float(Bits(1) << mantissaBits); // exact for denormals
+    bits = field ? raw : std::bit_cast<Bits>(normal);
+    correction = field ? 0 : -mantissaBits;
+    isOrdinary = field != exponentMask && x != 0;
+  }
+  int field() const { return int(bits >> mantissaBits & exponentMask); }
+};
+
+/// In [1/2, 1), with the sign of x.
 template <typename Float> Float mantissa(Float x) {
-  int exponent;
-  return std::isfinite(x) ? std::frexp(x, &exponent) : x;
+  using P = Parts<Float>;
+  const P parts(x);
+  const auto bits = (parts.bits & ~(P::exponentMask << P::mantissaBits)) |
+                    typename P::Bits(P::bias - 1) << P::mantissaBits;
+  return parts.isOrdinary ? std::bit_cast<Float>(bits) : x;
 }
 template <typename Float> int32_t exponent(Float x) {
-  int result = 0;
-  if (std::isfinite(x))
-    std::frexp(x, &result);
-  return result;
+  const Parts<Float> parts(x);
+  return parts.isOrdinary ? parts.field() - (Parts<Float>::bias - 1) + parts.correction : 0;
 }
 
 /// 2^e in double, which holds every product of an f32 and a power of two that can round to an f32.
@@ -62,17 +88,60 @@ double trigPreop(double x, uint32_t segment) {
   return std::ldexp(double(twoOverPiBits(unsigned(shift))), scale);
 }
 
+using numeric::Eight;
+
+/// out[lane] = Fn(in[lane]) on eight lanes at a time; `out` may be `in`.
+template <auto Fn> void loopEights(const float *in, float *out) {
+  for (unsigned lane = 0; lane < Wave::lanes; lane += 8)
+    _mm256_storeu_ps(out + lane, Fn(_mm256_loadu_ps(in + lane)));
+}
+
+template <auto Fn> [[gnu::noinline]] void runEights(Wave &wave, const Instruction &inst) {
+  LaneBuffer buffer;
+  const uint32_t *row = fetchRow(wave, inst, inst.src[0], 0, ValueKind::Float32, buffer);
+  detail::Sink<float> sink(wave, inst);
+  loopEights<Fn>(reinterpret_cast<const float *>(row), reinterpret_cast<float *>(sink.rows()));
+  sink.finish(wave, inst);
+}
+template <auto Fn> [[gnu::noinline]] void runHalfEights(Wave &wave, const Instruction &inst) {
+  const detail::Source<F16> source(wave, inst, 0);
+  detail::HalfSink<F16, HighHalf::Zero> sink(wave, inst);
+  float *values = reinterpret_cast<float *>(sink.rows());
+#pragma clang loop vectorize(assume_safety) vectorize_width(8)
+  for (unsigned lane = 0; lane < Wave::lanes; ++lane)
+    values[lane] = source[lane].value;
+  loopEights<Fn>(values, values);
+  sink.finish(wave, inst);
+}
+
+/// The handlers of the functions that numeric/ defines on eight f32 lanes. They round to nearest
+/// whatever MODE says: to the hardware's approximations its directions mean nothing, and here they
+/// would make a finite number of exp2(1e4).
+template <auto Fn> void valuEights(Wave &wave, const Instruction &inst) {
+  runEights<Fn>(wave, inst);
+}
+template <auto Fn> void valuHalfEights(Wave &wave, const Instruction &inst) {
+  runHalfEights<Fn>(wave, inst);
+}
+/// The same for functions of one lane.
+template <auto Fn> void valuNearest(Wave &wave, const Instruction &inst) {
+  const uint32_t saved = wave.modeRegister;
+  wave.modeRegister &= ~(3u << mode::roundF32 | 3u << mode::roundF64F16);
+  valu<Fn>(wave, inst);
+  wave.modeRegister = saved;
+}
+
 const Entry kF32[] = {
-    {"V_RCP_F32", valu<[](float x) { return numeric::rcpF32(x); }>},
-    {"V_RCP_IFLAG_F32", valu<[](float x) { return numeric::rcpF32(x); }>},
-    {"V_RSQ_F32", valu<[](float x) { return numeric::rsqF32(x); }>},
-    {"V_SQRT_F32", valu<[](float x) { return numeric::sqrtF32(x); }>},
-    {"V_EXP_F32", valu<[](float x) { return numeric::exp2F32(x); }>},
-    {"V_EXP_LEGACY_F32", valu<[](float x) { return numeric::exp2F32(x); }>},
-    {"V_LOG_F32", valu<[](float x) { return numeric::log2F32(x); }>},
-    {"V_LOG_LEGACY_F32", valu<[](float x) { return numeric::log2F32(x); }>},
-    {"V_SIN_F32", valu<[](float x) { return numeric::sinTurnsF32(x); }>},
-    {"V_COS_F32", valu<[](float x) { return numeric::cosTurnsF32(x); }>},
+    {"V_RCP_F32", valuEights<numeric::rcpF32x8>},
+    {"V_RCP_IFLAG_F32", valuEights<numeric::rcpF32x8>},
+    {"V_RSQ_F32", valuEights<numeric::rsqF32x8>},
+    {"V_SQRT_F32", valuEights<numeric::sqrtF32x8>},
+    {"V_EXP_F32", valuEights<numeric::exp2F32x8>},
+    {"V_EXP_LEGACY_F32", valuEights<numeric::exp2F32x8>},
+    {"V_LOG_F32", valuEights<numeric::log2F32x8>},
+    {"V_LOG_LEGACY_F32", valuEights<numeric::log2F32x8>},
+    {"V_SIN_F32", valuEights<numeric::sinTurnsF32x8>},
+    {"V_COS_F32", valuEights<numeric::cosTurnsF32x8>},
     {"V_FLOOR_F32", valu<[](float x) { return std::floor(x); }>},
     {"V_CEIL_F32", valu<[](float x) { return std::ceil(x); }>},
     {"V_TRUNC_F32", valu<[](float x) { return std::trunc(x); }>},
@@ -84,9 +153,9 @@ const Entry kF32[] = {
 };
 
 const Entry kF64[] = {
-    {"V_RCP_F64", valu<[](double x) { return 1 / x; }>},
-    {"V_RSQ_F64", valu<[](double x) { return numeric::rsqF64(x); }>},
-    {"V_SQRT_F64", valu<[](double x) { return __builtin_elementwise_sqrt(x); }>},
+    {"V_RCP_F64", valuNearest<[](double x) { return 1 / x; }>},
+    {"V_RSQ_F64", valuNearest<[](double x) { return numeric::rsqF64(x); }>},
+    {"V_SQRT_F64", valuNearest<[](double x) { return __builtin_elementwise_sqrt(x); }>},
     {"V_FLOOR_F64", valu<[](double x) { return std::floor(x); }>},
     {"V_CEIL_F64", valu<[](double x) { return std::ceil(x); }>},
     {"V_TRUNC_F64", valu<[](double x) { return std::trunc(x); }>},
@@ -99,13 +168,13 @@ const Entry kF64[] = {
 };
 
 const Entry kF16[] = {
-    {"V_RCP_F16", valu<[](F16 x) { return F16{1 / x.value}; }>},
-    {"V_RSQ_F16", valu<[](F16 x) { return F16{numeric::rsqF16(x.value)}; }>},
-    {"V_SQRT_F16", valu<[](F16 x) { return F16{__builtin_elementwise_sqrt(x.value)}; }>},
-    {"V_EXP_F16", valu<[](F16 x) { return F16{numeric::exp2F16(x.value)}; }>},
-    {"V_LOG_F16", valu<[](F16 x) { return F16{numeric::log2F16(x.value)}; }>},
-    {"V_SIN_F16", valu<[](F16 x) { return F16{numeric::sinTurnsF32(x.value)}; }>},
-    {"V_COS_F16", valu<[](F16 x) { return F16{numeric::cosTurnsF32(x.value)}; }>},
+    {"V_RCP_F16", valuNearest<[](F16 x) { return F16{1 / x.value}; }>},
+    {"V_RSQ_F16", valuHalfEights<numeric::rsqF16x8>},
+    {"V_SQRT_F16", valuNearest<[](F16 x) { return F16{__builtin_elementwise_sqrt(x.value)}; }>},
+    {"V_EXP_F16", valuHalfEights<numeric::exp2F16x8>},
+    {"V_LOG_F16", valuHalfEights<numeric::log2F16x8>},
+    {"V_SIN_F16", valuHalfEights<numeric::sinTurnsF32x8>},
+    {"V_COS_F16", valuHalfEights<numeric::cosTurnsF32x8>},
     {"V_FLOOR_F16", valu<[](F16 x) { return F16{std::floor(x.value)}; }>},
     {"V_CEIL_F16", valu<[](F16 x) { return F16{std::ceil(x.value)}; }>},
     {"V_TRUNC_F16", valu<[](F16 x) { return F16{std::trunc(x.value)}; }>},
@@ -113,7 +182,10 @@ const Entry kF16[] = {
     {"V_FRACT_F16", valu<[](F16 x) { return F16{fractionHalf(x.value)}; }>},
     {"V_FREXP_MANT_F16", valu<[](F16 x) { return F16{mantissa(x.value)}; }>},
     {"V_FREXP_EXP_I16_F16", valu<[](F16 x) { return int16_t(exponent(x.value)); }>},
-    {"V_LDEXP_F16", valu<[](F16 x, int16_t e) { return F16{loadExponent(x.value, e)}; }>},
+    {"V_LDEXP_F16", valu<[](F16 x, int16_t e) {
+       // Beyond these the f16 has over- or underflowed, within them the f32 has not.
+       return F16{loadExponent(x.value, std::clamp<int>(e, -64, 64))};
+     }>},
 };
 
 } // namespace

@@ -12,8 +12,22 @@ namespace {
 
 constexpr HighHalf Keep = HighHalf::Keep;
 
-constexpr auto kFma = [](F16 a, F16 b, F16 c) { return fmaHalf(a, b, c); };
-constexpr auto kMad = [](F16 a, F16 b, F16 c) { return madHalf(a, b, c); };
+constexpr auto kFma = [](F16 a, F16 b, F16 c) { return fmaHalfNearest(a, b, c); };
+constexpr auto kFmaDirected = [](F16 a, F16 b, F16 c) { return fmaHalf(a, b, c); };
+constexpr auto kMad = [](F16 a, F16 b, F16 c, FloatMode m) { return madHalf(a, b, c, m); };
+
+constexpr auto kMin = [](F16Code a, F16Code b, FloatMode m) {
+  return F16Code{minNumber(a.bits, b.bits, m.ieee)};
+};
+constexpr auto kMax = [](F16Code a, F16Code b, FloatMode m) {
+  return F16Code{maxNumber(a.bits, b.bits, m.ieee)};
+};
+constexpr auto kMinOrdered = [](F16Code a, F16Code b, FloatMode) {
+  return F16Code{minOrdered(a.bits, b.bits)};
+};
+constexpr auto kMaxOrdered = [](F16Code a, F16Code b, FloatMode) {
+  return F16Code{maxOrdered(a.bits, b.bits)};
+};
 
 const Entry kFloat[] = {
     {"V_ADD_F16", valu<[](F16 a, F16 b) { return F16{a.value + b.value}; }>},
@@ -25,26 +39,31 @@ const Entry kFloat[] = {
     {"V_MADMK_F16", valu<kMad>},
     {"V_MAD_F16", valu<kMad, Keep>},
     {"V_MAD_LEGACY_F16", valu<kMad>},
-    {"V_FMA_F16", valu<kFma, Keep>},
-    {"V_FMA_LEGACY_F16", valu<kFma>},
-    {"V_MIN_F16", valu<[](F16Code a, F16Code b, FloatMode m) {
-       return F16Code{minNumber(a.bits, b.bits, m.ieee)};
-     }>},
-    {"V_MAX_F16", valu<[](F16Code a, F16Code b, FloatMode m) {
-       return F16Code{maxNumber(a.bits, b.bits, m.ieee)};
-     }>},
-    {"V_MIN3_F16", valu<[](F16Code a, F16Code b, F16Code c, FloatMode m) {
-       return F16Code{minNumber(minNumber(a.bits, b.bits, m.ieee), c.bits, m.ieee)};
+    {"V_FMA_F16", valuByRounding<kFma, kFmaDirected, Keep>},
+    {"V_FMA_LEGACY_F16", valuByRounding<kFma, kFmaDirected>},
+    {"V_MIN_F16", valuUnlessNan<kMin, kMinOrdered>},
+    {"V_MAX_F16", valuUnlessNan<kMax, kMaxOrdered>},
+    {"V_MIN3_F16", valuUnlessNan<[](F16Code a, F16Code b, F16Code c, FloatMode m) {
+       return kMin(kMin(a, b, m), c, m);
      },
-                        Keep>},
-    {"V_MAX3_F16", valu<[](F16Code a, F16Code b, F16Code c, FloatMode m) {
-       return F16Code{maxNumber(maxNumber(a.bits, b.bits, m.ieee), c.bits, m.ieee)};
+                                 [](F16Code a, F16Code b, F16Code c, FloatMode m) {
+                                   return kMinOrdered(kMinOrdered(a, b, m), c, m);
+                                 },
+                                 Keep>},
+    {"V_MAX3_F16", valuUnlessNan<[](F16Code a, F16Code b, F16Code c, FloatMode m) {
+       return kMax(kMax(a, b, m), c, m);
      },
-                        Keep>},
-    {"V_MED3_F16", valu<[](F16Code a, F16Code b, F16Code c, FloatMode m) {
+                                 [](F16Code a, F16Code b, F16Code c, FloatMode m) {
+                                   return kMaxOrdered(kMaxOrdered(a, b, m), c, m);
+                                 },
+                                 Keep>},
+    {"V_MED3_F16", valuUnlessNan<[](F16Code a, F16Code b, F16Code c, FloatMode m) {
        return F16Code{medianNumber(a.bits, b.bits, c.bits, m.ieee)};
      },
-                        Keep>},
+                                 [](F16Code a, F16Code b, F16Code c, FloatMode) {
+                                   return F16Code{medianOrdered(a.bits, b.bits, c.bits)};
+                                 },
+                                 Keep>},
 };
 
 constexpr auto kMadI16 = [](i16 a, i16 b, i16 c) { return i16(i32(a) * b + c); };

@@ -4,6 +4,7 @@
 #include "runtime/emulator/exec/ValuLanes.h"
 
 #include <algorithm>
+#include <immintrin.h>
 
 namespace mono::emu::valu {
 namespace {
@@ -24,29 +25,17 @@ constexpr u32 sadBytes(u32 a, u32 b, bool masked) {
 }
 
 /// Four 16-bit sums over a window that slides by one byte (V_QSAD_PK_U16_U8, V_MQSAD_PK_U16_U8).
-constexpr u64 sadWindows(u64 a, u32 b, u64 c, bool masked) {
+template <bool Masked, bool Clamp>
+constexpr auto kSadWindows = [](u64 a, u32 b, u64 c) {
   u64 result = 0;
   for (unsigned n = 0; n < 4; ++n) {
-    const u32 sum = sadBytes(u32(a >> (8 * n)), b, masked) + u32(c >> (16 * n) & 0xffff);
+    u32 sum = sadBytes(u32(a >> (8 * n)), b, Masked) + u32(c >> (16 * n) & 0xffff);
+    if (Clamp)
+      sum = std::min(sum, 0xffffu);
     result |= u64(sum & 0xffff) << (16 * n);
   }
   return result;
-}
-
-/// One byte of V_PERM_B32: selectors 0-7 take a byte of {a, b}, 8-11 the sign of its odd bytes,
-/// 12 is zero and anything above all ones.
-constexpr u32 permutedByte(u64 data, u32 select) {
-  const u32 plain = u32(data >> (8 * (select & 7))) & 0xff;
-  const u32 sign = (data >> (16 * (select & 3) + 15) & 1) * 0xff;
-  return select < 8 ? plain : select < 12 ? sign : select == 12 ? 0 : 0xff;
-}
-constexpr u32 permuteBytes(u32 a, u32 b, u32 select) {
-  const u64 data = u64(a) << 32 | b;
-  u32 result = 0;
-  for (unsigned n = 0; n < 4; ++n)
-    result |= permutedByte(data, byteOf(select, n)) << (8 * n);
-  return result;
-}
+};
 
 constexpr u32 extract(u32 value, u32 offset, u32 width) {
   return width ? value >> offset & (~0u >> (32 - width)) : 0;
@@ -102,20 +91,41 @@ const Entry kArithmetic[] = {
     {"V_MED3_I32", valu<[](i32 a, i32 b, i32 c) { return median(a, b, c); }>},
 };
 
+constexpr WithCarry sumOf(u32 a, u32 b, u32 carry) {
+  const u64 sum = u64(a) + b + carry;
+  return {u32(sum), (sum >> 32) != 0};
+}
+constexpr WithCarry differenceOf(u32 a, u32 b, u32 borrow) {
+  return {a - b - borrow, u64(b) + borrow > a};
+}
+/// What clamp makes of a sum and of a difference; the carry stays.
+constexpr WithCarry clampSum(WithCarry sum) { return {sum.carry ? ~0u : sum.value, sum.carry}; }
+constexpr WithCarry clampDifference(WithCarry difference) {
+  return {difference.carry ? 0 : difference.value, difference.carry};
+}
+
 const Entry kCarry[] = {
-    {"V_ADD_CO_U32", valu<[](u32 a, u32 b) { return WithCarry{a + b, a + b < a}; }>},
-    {"V_SUB_CO_U32", valu<[](u32 a, u32 b) { return WithCarry{a - b, b > a}; }>},
-    {"V_SUBREV_CO_U32", valu<[](u32 a, u32 b) { return WithCarry{b - a, a > b}; }>},
-    {"V_ADDC_CO_U32", valu<[](u32 a, u32 b, MaskBit carry) {
-       const u64 sum = u64(a) + b + carry.value;
-       return WithCarry{u32(sum), (sum >> 32) != 0};
-     }>},
-    {"V_SUBB_CO_U32", valu<[](u32 a, u32 b, MaskBit borrow) {
-       return WithCarry{a - b - borrow.value, u64(b) + borrow.value > a};
-     }>},
-    {"V_SUBBREV_CO_U32", valu<[](u32 a, u32 b, MaskBit borrow) {
-       return WithCarry{b - a - borrow.value, u64(a) + borrow.value > b};
-     }>},
+    {"V_ADD_CO_U32", valuSaturating<[](u32 a, u32 b) { return sumOf(a, b, 0); },
+                                    [](u32 a, u32 b) { return clampSum(sumOf(a, b, 0)); }>},
+    {"V_SUB_CO_U32",
+     valuSaturating<[](u32 a, u32 b) { return differenceOf(a, b, 0); },
+                    [](u32 a, u32 b) { return clampDifference(differenceOf(a, b, 0)); }>},
+    {"V_SUBREV_CO_U32",
+     valuSaturating<[](u32 a, u32 b) { return differenceOf(b, a, 0); },
+                    [](u32 a, u32 b) { return clampDifference(differenceOf(b, a, 0)); }>},
+    {"V_ADDC_CO_U32",
+     valuSaturating<[](u32 a, u32 b, MaskBit c) { return sumOf(a, b, c.value); },
+                    [](u32 a, u32 b, MaskBit c) { return clampSum(sumOf(a, b, c.value)); }>},
+    {"V_SUBB_CO_U32",
+     valuSaturating<[](u32 a, u32 b, MaskBit c) { return differenceOf(a, b, c.value); },
+                    [](u32 a, u32 b, MaskBit c) {
+                      return clampDifference(differenceOf(a, b, c.value));
+                    }>},
+    {"V_SUBBREV_CO_U32",
+     valuSaturating<[](u32 a, u32 b, MaskBit c) { return differenceOf(b, a, c.value); },
+                    [](u32 a, u32 b, MaskBit c) {
+                      return clampDifference(differenceOf(b, a, c.value));
+                    }>},
 };
 
 const Entry kMultiply[] = {
@@ -177,7 +187,6 @@ const Entry kBits[] = {
      valu<[](u32 a, u32 b, u32 c) { return u32((u64(a) << 32 | b) >> (c & 31)); }>},
     {"V_ALIGNBYTE_B32",
      valu<[](u32 a, u32 b, u32 c) { return u32((u64(a) << 32 | b) >> (8 * (c & 3))); }>},
-    {"V_PERM_B32", valu<[](u32 a, u32 b, u32 c) { return permuteBytes(a, b, c); }>},
     {"V_MBCNT_LO_U32_B32", valu<[](u32 a, u32 b, LaneId lane) {
        const u32 below = lane.value >= 32 ? ~0u : (1u << (lane.value & 31)) - 1;
        return u32(std::popcount(a & below)) + b;
@@ -189,16 +198,22 @@ const Entry kBits[] = {
     {"V_PRNG_B32", valu<[](u32 a) { return nextRandom(a); }>},
 };
 
+/// A difference added to the third operand; clamp saturates the sum.
+template <auto Difference>
+constexpr Handler sumHandler =
+    valuSaturating<[](u32 a, u32 b, u32 c) { return Difference(a, b) + c; },
+                   [](u32 a, u32 b, u32 c) { return saturate<u32>(i64(Difference(a, b)) + c); }>;
+
 const Entry kDifferences[] = {
-    {"V_SAD_U8", valu<[](u32 a, u32 b, u32 c) { return sadBytes(a, b, false) + c; }>},
-    {"V_MSAD_U8", valu<[](u32 a, u32 b, u32 c) { return sadBytes(a, b, true) + c; }>},
-    {"V_SAD_HI_U8", valu<[](u32 a, u32 b, u32 c) { return (sadBytes(a, b, false) << 16) + c; }>},
-    {"V_SAD_U16", valu<[](u32 a, u32 b, u32 c) {
-       return absoluteDifference(a & 0xffff, b & 0xffff) + absoluteDifference(a >> 16, b >> 16) + c;
+    {"V_SAD_U8", sumHandler<[](u32 a, u32 b) { return sadBytes(a, b, false); }>},
+    {"V_MSAD_U8", sumHandler<[](u32 a, u32 b) { return sadBytes(a, b, true); }>},
+    {"V_SAD_HI_U8", sumHandler<[](u32 a, u32 b) { return sadBytes(a, b, false) << 16; }>},
+    {"V_SAD_U16", sumHandler<[](u32 a, u32 b) {
+       return absoluteDifference(a & 0xffff, b & 0xffff) + absoluteDifference(a >> 16, b >> 16);
      }>},
-    {"V_SAD_U32", valu<[](u32 a, u32 b, u32 c) { return absoluteDifference(a, b) + c; }>},
-    {"V_QSAD_PK_U16_U8", valu<[](u64 a, u32 b, u64 c) { return sadWindows(a, b, c, false); }>},
-    {"V_MQSAD_PK_U16_U8", valu<[](u64 a, u32 b, u64 c) { return sadWindows(a, b, c, true); }>},
+    {"V_SAD_U32", sumHandler<[](u32 a, u32 b) { return absoluteDifference(a, b); }>},
+    {"V_QSAD_PK_U16_U8", valuSaturating<kSadWindows<false, false>, kSadWindows<false, true>>},
+    {"V_MQSAD_PK_U16_U8", valuSaturating<kSadWindows<true, false>, kSadWindows<true, true>>},
     {"V_LERP_U8", valu<[](u32 a, u32 b, u32 c) { return lerpBytes(a, b, c); }>},
     {"V_ASHR_PK_I8_I32", valu<[](i32 a, i32 b, u32 c) {
        return uint16_t(clampByte(a >> (c & 31), -128, 127) | clampByte(b >> (c & 31), -128, 127)
@@ -210,6 +225,48 @@ const Entry kDifferences[] = {
      },
                               HighHalf::Keep>},
 };
+
+/// V_PERM_B32 on eight lanes: each byte of `select` picks one of {a, b}: 0-3 a byte of b, 4-7 of a,
+/// 8-11 the sign of b's then a's odd bytes, 12 zero, anything above all ones.
+__m256i permuteBytes(__m256i a, __m256i b, __m256i select) {
+  // A byte shuffle picks within 16 bytes, so the byte number starts at the lane's own dword.
+  const __m256i ownDword = _mm256_setr_epi8(0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12, //
+                                            0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12);
+  const auto pick = [&](__m256i byte, __m256i fromA) {
+    const __m256i index = _mm256_add_epi8(byte, ownDword);
+    return _mm256_blendv_epi8(_mm256_shuffle_epi8(b, index), _mm256_shuffle_epi8(a, index), fromA);
+  };
+  const __m256i zero = _mm256_setzero_si256(), three = _mm256_set1_epi8(3);
+  // Bit 2 of the selector on top of its byte.
+  const __m256i plain = pick(_mm256_and_si256(select, three), _mm256_slli_epi16(select, 5));
+  const __m256i isPlain =
+      _mm256_cmpeq_epi8(_mm256_and_si256(select, _mm256_set1_epi8(char(0xf8))), zero);
+  if (_mm256_movemask_epi8(isPlain) == -1) [[likely]]
+    return plain;
+  const __m256i odd = _mm256_and_si256(
+      _mm256_or_si256(_mm256_add_epi8(select, select), _mm256_set1_epi8(1)), three);
+  const __m256i sign = _mm256_cmpgt_epi8(zero, pick(odd, _mm256_slli_epi16(select, 6)));
+  const __m256i isSign = _mm256_cmpeq_epi8(_mm256_and_si256(select, _mm256_set1_epi8(char(0xfc))),
+                                           _mm256_set1_epi8(8));
+  const __m256i isTwelve = _mm256_cmpeq_epi8(select, _mm256_set1_epi8(12));
+  const __m256i constant = _mm256_andnot_si256(isTwelve, _mm256_set1_epi8(-1));
+  return _mm256_blendv_epi8(_mm256_blendv_epi8(constant, sign, isSign), plain, isPlain);
+}
+
+void perm(Wave &wave, const Instruction &inst) {
+  LaneBuffer buffers[3], result;
+  const uint32_t *rows[3];
+  for (unsigned n = 0; n < 3; ++n)
+    rows[n] = fetchRow(wave, inst, inst.src[n], 0, ValueKind::Bits32, buffers[n]);
+  const auto load = [](const uint32_t *at) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(at));
+  };
+  for (unsigned lane = 0; lane < Wave::lanes; lane += 8)
+    _mm256_store_si256(
+        reinterpret_cast<__m256i *>(result.dword + lane),
+        permuteBytes(load(rows[0] + lane), load(rows[1] + lane), load(rows[2] + lane)));
+  storeDwords(wave, inst, result.dword, writeMask(wave, inst));
+}
 
 /// V_BITOP3: bit {a, b, c} of the truth table, for every bit position. `rows[n]` is all ones where
 /// the table has a one in row n; by Shannon expansion on a, then b, then c.
@@ -294,6 +351,7 @@ void registerInteger(HandlerTable &table) {
   addAll(table, kMultiply);
   addAll(table, kBits);
   addAll(table, kDifferences);
+  table.add("V_PERM_B32", perm);
   table.add("V_BITOP3_B32", bitop3B32);
   table.add("V_BITOP3_B16", bitop3B16);
   table.add("V_MAD_U64_U32", mad64<false>);

@@ -69,11 +69,15 @@ template <typename T> constexpr ValueKind kindOf() {
     return ValueKind::Bits32;
 }
 
+/// How f32 denormals are treated: by MODE, outside the lane loop, or flushed on the way in and out,
+/// inside it. The latter is what kernels that flush at all ask for.
+enum class Denormals : uint8_t { ByMode, Flushed };
+
 /// Source operand of one-dword type T.
-template <typename T> class Source {
+template <typename T, Denormals Handling = Denormals::ByMode> class Source {
 public:
   Source(Wave &wave, const Instruction &inst, unsigned index)
-      : row(fetchRow(wave, inst, inst.src[index], 0, kindOf<T>(), buffer)) {}
+      : row(fetchRow(wave, inst, inst.src[index], 0, kind, buffer)) {}
   Source(const Source &) = delete;
 
   T operator[](unsigned lane) const {
@@ -85,19 +89,34 @@ public:
       return {row[lane]};
     else if constexpr (isShort<T>)
       return T(row[lane]);
+    else if constexpr (flushes)
+      return numeric::flushDenormal(std::bit_cast<float>(row[lane]));
     else
       return std::bit_cast<T>(row[lane]);
   }
+  /// Whether any lane holds a NaN.
+  bool anyNan() const {
+    uint32_t found = 0;
+    for (unsigned lane = 0; lane < Wave::lanes; ++lane) {
+      if constexpr (std::is_same_v<T, float>)
+        found |= (row[lane] & 0x7fffffff) > 0x7f800000;
+      else if constexpr (isHalf<T>)
+        found |= (row[lane] & 0x7fff) > 0x7c00;
+    }
+    return found;
+  }
 
 private:
+  static constexpr bool flushes = std::is_same_v<T, float> && Handling == Denormals::Flushed;
+  static constexpr ValueKind kind = flushes ? ValueKind::Sign32 : kindOf<T>();
   LaneBuffer buffer;
   const uint32_t *row;
 };
 
 /// Source operand of a 64-bit type: two rows.
-template <typename T>
+template <typename T, Denormals Handling>
   requires isWide<T>
-class Source<T> {
+class Source<T, Handling> {
 public:
   Source(Wave &wave, const Instruction &inst, unsigned index)
       : low(fetchRow(wave, inst, inst.src[index], 0, ValueKind::Bits32, lowBuffer)),
@@ -118,7 +137,7 @@ private:
   const uint32_t *low, *high;
 };
 
-template <> class Source<MaskBit> {
+template <Denormals Handling> class Source<MaskBit, Handling> {
 public:
   Source(Wave &wave, const Instruction &inst, unsigned index) {
     expandMask(wave.readScalar64(inst.src[index]), lanes.dword);
@@ -129,23 +148,24 @@ private:
   LaneBuffer lanes;
 };
 
-template <> class Source<LaneId> {
+template <Denormals Handling> class Source<LaneId, Handling> {
 public:
   Source(Wave &, const Instruction &, unsigned) {}
   LaneId operator[](unsigned lane) const { return {lane}; }
 };
 
-template <> class Source<FloatMode> {
+template <Denormals Handling> class Source<FloatMode, Handling> {
 public:
   Source(Wave &wave, const Instruction &, unsigned) : mode(wave) {}
   FloatMode operator[](unsigned) const { return mode; }
+  bool anyNan() const { return false; }
 
 private:
   FloatMode mode;
 };
 
 /// Result of one-dword type R.
-template <typename R> class Sink {
+template <typename R, Denormals Handling = Denormals::ByMode> class Sink {
 public:
   Sink(Wave &wave, const Instruction &inst)
       : mask(writeMask(wave, inst)), direct(mask == Wave::allLanes && !inst.isSdwa),
@@ -154,12 +174,18 @@ public:
 
   uint32_t *rows() { return lanes; }
   static void put(uint32_t *lanes, unsigned lane, R value) {
+    if constexpr (std::is_same_v<R, float> && Handling == Denormals::Flushed)
+      value = numeric::flushDenormal(value);
     lanes[lane] = std::bit_cast<uint32_t>(value);
   }
   void finish(Wave &wave, const Instruction &inst) {
-    if constexpr (std::is_same_v<R, float>)
+    if constexpr (std::is_same_v<R, float> && Handling == Denormals::Flushed) {
+      if (inst.omod | inst.clamp) [[unlikely]]
+        finishFloats(wave, inst, reinterpret_cast<float *>(lanes));
+    } else if constexpr (std::is_same_v<R, float>) {
       if (needsFinish(wave, inst, mode::denormF32)) [[unlikely]]
         finishFloats(wave, inst, reinterpret_cast<float *>(lanes));
+    }
     if (!direct)
       storeDwords(wave, inst, buffer.dword, mask);
   }
@@ -187,6 +213,13 @@ public:
       lanes[lane] = uint16_t(value);
   }
   void finish(Wave &wave, const Instruction &inst) {
+    if constexpr (std::is_same_v<R, F16> && High != HighHalf::Write)
+      if (!(inst.isSdwa | inst.dstOpSel | inst.omod) && !needsHalfFinish(wave, inst)) [[likely]] {
+        constexpr uint32_t keep = High == HighHalf::Keep ? 0xffff0000 : 0;
+        storePlainHalves(wave.vgpr(inst.dst[0]), reinterpret_cast<const float *>(buffer.dword),
+                         keep, mask);
+        return;
+      }
     if constexpr (std::is_same_v<R, F16>)
       finishHalves(wave, inst, reinterpret_cast<const float *>(buffer.dword), codes.dword);
     else if constexpr (std::is_same_v<R, F16Code>)
@@ -203,28 +236,49 @@ private:
 /// Result of 64 bits: two rows, written straight where all lanes are active.
 template <typename R> class WideSink {
 public:
-  WideSink(Wave &wave, const Instruction &inst) : mask(writeMask(wave, inst)) {}
+  struct Rows {
+    uint32_t *low, *high;
+  };
+  WideSink(Wave &wave, const Instruction &inst) : mask(writeMask(wave, inst)) {
+    // omod, clamp and flushing want doubles side by side, which finish() makes of the buffers.
+    direct = mask == Wave::allLanes && !(isDouble && needsFinish(wave, inst, mode::denormF64F16));
+    target = direct ? Rows{wave.vgpr(inst.dst[0], 0), wave.vgpr(inst.dst[0], 1)}
+                    : Rows{low.dword, high.dword};
+  }
   WideSink(const WideSink &) = delete;
 
-  R *rows() { return values; }
-  static void put(R *values, unsigned lane, R value) { values[lane] = value; }
+  Rows rows() const { return target; }
+  static void put(Rows rows, unsigned lane, R value) {
+    const uint64_t bits = std::bit_cast<uint64_t>(value);
+    rows.low[lane] = uint32_t(bits);
+    rows.high[lane] = uint32_t(bits >> 32);
+  }
   void finish(Wave &wave, const Instruction &inst) {
-    if constexpr (std::is_same_v<R, double>)
+    if (direct)
+      return;
+    if constexpr (isDouble)
       if (needsFinish(wave, inst, mode::denormF64F16)) [[unlikely]]
-        finishDoubles(wave, inst, values);
-    LaneBuffer low, high;
-    for (unsigned lane = 0; lane < Wave::lanes; ++lane) {
-      const uint64_t bits = std::bit_cast<uint64_t>(values[lane]);
-      low.dword[lane] = uint32_t(bits);
-      high.dword[lane] = uint32_t(bits >> 32);
-    }
+        finishRows(wave, inst);
     blendRow(wave.vgpr(inst.dst[0], 0), low.dword, mask);
     blendRow(wave.vgpr(inst.dst[0], 1), high.dword, mask);
   }
 
 private:
-  alignas(64) R values[Wave::lanes];
+  static constexpr bool isDouble = std::is_same_v<R, double>;
+
+  void finishRows(Wave &wave, const Instruction &inst) {
+    double values[Wave::lanes];
+    for (unsigned lane = 0; lane < Wave::lanes; ++lane)
+      values[lane] = std::bit_cast<double>(low.dword[lane] | uint64_t(high.dword[lane]) << 32);
+    finishDoubles(wave, inst, values);
+    for (unsigned lane = 0; lane < Wave::lanes; ++lane)
+      put(target, lane, values[lane]);
+  }
+
+  LaneBuffer low, high;
+  Rows target;
   uint64_t mask;
+  bool direct;
 };
 
 /// A dword and a carry; carry bits of inactive lanes are written as zero.
@@ -251,20 +305,20 @@ private:
   uint64_t mask;
 };
 
-template <typename R, HighHalf High> struct SinkFor {
-  using Type = Sink<R>;
+template <typename R, HighHalf High, Denormals Handling> struct SinkFor {
+  using Type = Sink<R, Handling>;
 };
-template <typename R, HighHalf High>
+template <typename R, HighHalf High, Denormals Handling>
   requires(isHalf<R> || isShort<R>)
-struct SinkFor<R, High> {
+struct SinkFor<R, High, Handling> {
   using Type = HalfSink<R, High>;
 };
-template <typename R, HighHalf High>
+template <typename R, HighHalf High, Denormals Handling>
   requires isWide<R>
-struct SinkFor<R, High> {
+struct SinkFor<R, High, Handling> {
   using Type = WideSink<R>;
 };
-template <HighHalf High> struct SinkFor<WithCarry, High> {
+template <HighHalf High, Denormals Handling> struct SinkFor<WithCarry, High, Handling> {
   using Type = CarrySink;
 };
 
@@ -272,7 +326,9 @@ template <HighHalf High> struct SinkFor<WithCarry, High> {
 template <typename> struct Signature;
 template <typename F, typename R, typename... Ts> struct Signature<R (F::*)(Ts...) const> {
   using Result = R;
-  using Sources = std::tuple<Source<Ts>...>;
+  template <Denormals Handling> using Sources = std::tuple<Source<Ts, Handling>...>;
+  /// Whether MODE's f32 denormal control concerns the function at all.
+  static constexpr bool usesFloats = std::is_same_v<R, float> || (std::is_same_v<Ts, float> || ...);
   static constexpr std::size_t count = sizeof...(Ts);
   static constexpr bool operand[] = {isOperand<Ts>..., false};
   /// Number of the source operand that parameter `parameter` takes.
@@ -296,13 +352,13 @@ template <typename R> constexpr int roundShift() {
 }
 
 /// Calls `body(sources...)` with the sources of Fn.
-template <auto Fn, typename Body, std::size_t... I>
+template <auto Fn, Denormals Handling, typename Body, std::size_t... I>
 inline void withSources(Wave &wave, const Instruction &inst, Body body, std::index_sequence<I...>) {
   using S = SignatureOf<Fn>;
   // A tuple cannot build immovable elements from several arguments, so each is made in place.
   [&]<typename... Sources>(std::type_identity<std::tuple<Sources...>>) {
     body(Sources(wave, inst, S::sourceIndex(I))...);
-  }(std::type_identity<typename S::Sources>{});
+  }(std::type_identity<typename S::template Sources<Handling>>{});
 }
 
 // Some bodies (calls into the math library) cannot be vectorised; that is no defect.
@@ -311,20 +367,36 @@ inline void withSources(Wave &wave, const Instruction &inst, Body body, std::ind
 
 /// The lane loop. Lanes are independent: all sources of a lane are read before its result is
 /// written, so a destination that is also a source needs no copy.
-template <auto Fn, HighHalf High>
+template <auto Fn, HighHalf High, Denormals Handling, typename... Sources>
+inline void loopLanes(Wave &wave, const Instruction &inst, const Sources &...sources) {
+  typename SinkFor<typename SignatureOf<Fn>::Result, High, Handling>::Type sink(wave, inst);
+  const auto rows = sink.rows();
+#pragma clang loop vectorize(assume_safety) vectorize_width(8)
+  for (unsigned lane = 0; lane < Wave::lanes; ++lane)
+    sink.put(rows, lane, Fn(sources[lane]...));
+  sink.finish(wave, inst);
+}
+
+template <auto Fn, HighHalf High, Denormals Handling>
 [[gnu::noinline]] void runLanes(Wave &wave, const Instruction &inst) {
-  using S = SignatureOf<Fn>;
-  withSources<Fn>(
+  withSources<Fn, Handling>(
+      wave, inst,
+      [&](const auto &...sources) { loopLanes<Fn, High, Handling>(wave, inst, sources...); },
+      std::make_index_sequence<SignatureOf<Fn>::count>{});
+}
+
+template <auto Fn, auto Ordered, HighHalf High>
+[[gnu::noinline]] void runUnlessNan(Wave &wave, const Instruction &inst) {
+  constexpr auto handling = Denormals::ByMode;
+  withSources<Fn, handling>(
       wave, inst,
       [&](const auto &...sources) {
-        typename SinkFor<typename S::Result, High>::Type sink(wave, inst);
-        const auto rows = sink.rows();
-#pragma clang loop vectorize(assume_safety)
-        for (unsigned lane = 0; lane < Wave::lanes; ++lane)
-          sink.put(rows, lane, Fn(sources[lane]...));
-        sink.finish(wave, inst);
+        if ((sources.anyNan() | ...)) [[unlikely]]
+          loopLanes<Fn, High, handling>(wave, inst, sources...);
+        else
+          loopLanes<Ordered, High, handling>(wave, inst, sources...);
       },
-      std::make_index_sequence<S::count>{});
+      std::make_index_sequence<SignatureOf<Fn>::count>{});
 }
 
 #pragma clang diagnostic pop
@@ -333,14 +405,37 @@ template <auto Fn, HighHalf High>
 
 /// The handler of an instruction whose lanes are independent.
 template <auto Fn, HighHalf High = HighHalf::Zero> void valu(Wave &wave, const Instruction &inst) {
-  constexpr int shift = detail::roundShift<typename detail::SignatureOf<Fn>::Result>();
+  using enum detail::Denormals;
+  using S = detail::SignatureOf<Fn>;
+  constexpr int shift = detail::roundShift<typename S::Result>();
   if constexpr (shift >= 0)
     if (const unsigned rounding = wave.modeField(shift, 2)) [[unlikely]] {
       const RoundingScope scope(rounding);
-      detail::runLanes<Fn, High>(wave, inst);
+      detail::runLanes<Fn, High, ByMode>(wave, inst);
       return;
     }
-  detail::runLanes<Fn, High>(wave, inst);
+  if constexpr (S::usesFloats)
+    if (wave.modeField(mode::denormF32, 2) == 0) {
+      detail::runLanes<Fn, High, Flushed>(wave, inst);
+      return;
+    }
+  detail::runLanes<Fn, High, ByMode>(wave, inst);
+}
+
+/// The handler of an instruction with NaN rules that cost more than the rest of it: `Ordered` is
+/// `Fn` for operands none of which is a NaN.
+template <auto Fn, auto Ordered, HighHalf High = HighHalf::Zero>
+void valuUnlessNan(Wave &wave, const Instruction &inst) {
+  detail::runUnlessNan<Fn, Ordered, High>(wave, inst);
+}
+
+/// The handler of an instruction for which `Nearest` needs MODE to round to nearest even.
+template <auto Nearest, auto Directed, HighHalf High = HighHalf::Zero>
+void valuByRounding(Wave &wave, const Instruction &inst) {
+  if (wave.modeField(detail::roundShift<typename detail::SignatureOf<Nearest>::Result>(), 2))
+    valu<Directed, High>(wave, inst);
+  else
+    valu<Nearest, High>(wave, inst);
 }
 
 /// The handler of an integer instruction that saturates when `clamp` is set.

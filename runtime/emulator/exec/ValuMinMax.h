@@ -7,6 +7,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 
 namespace mono::emu::valu {
 
@@ -43,28 +44,45 @@ template <typename Bits>
   return ieee && isSignalling(a) ? Bits(a | Code::quietBit) : result;
 }
 
-/// V_MIN: -0 is less than +0. Equal operands differ at most in a zero's sign, which `|` settles.
+/// A signed integer that orders the codes of numbers as V_MIN and V_MAX do: by value, and -0 before
+/// +0. Its own inverse.
+template <typename Bits> [[gnu::always_inline]] constexpr auto orderKey(Bits bits) {
+  using Key = std::make_signed_t<Bits>;
+  return Key(Key(bits) ^ Key((Key(bits) >> (8 * sizeof(Bits) - 1)) & Key(~FloatCode<Bits>::sign)));
+}
+
+/// V_MIN: -0 is less than +0.
 template <typename Bits> [[gnu::always_inline]] inline Bits minNumber(Bits a, Bits b, bool ieee) {
-  const auto x = FloatCode<Bits>::value(a), y = FloatCode<Bits>::value(b);
-  const Bits ordered = x == y ? Bits(a | b) : x < y ? a : b;
-  return withNanRules(a, b, ordered, ieee);
+  return withNanRules(a, b, orderKey(a) < orderKey(b) ? a : b, ieee);
 }
 
 /// V_MAX: +0 is greater than -0.
 template <typename Bits> [[gnu::always_inline]] inline Bits maxNumber(Bits a, Bits b, bool ieee) {
-  const auto x = FloatCode<Bits>::value(a), y = FloatCode<Bits>::value(b);
-  const Bits ordered = x == y ? Bits(a & b) : x > y ? a : b;
-  return withNanRules(a, b, ordered, ieee);
+  return withNanRules(a, b, orderKey(a) > orderKey(b) ? a : b, ieee);
+}
+
+// ---- the same where no operand is a NaN --------------------------------------------------------
+
+template <typename Bits> [[gnu::always_inline]] inline Bits minOrdered(Bits a, Bits b) {
+  return orderKey(a) < orderKey(b) ? a : b;
+}
+template <typename Bits> [[gnu::always_inline]] inline Bits maxOrdered(Bits a, Bits b) {
+  return orderKey(a) > orderKey(b) ? a : b;
+}
+/// What remains greatest without (the first operand equal to) the maximum; by value, so that zeros
+/// of either sign are equal there.
+template <typename Bits> [[gnu::always_inline]] inline Bits medianOrdered(Bits a, Bits b, Bits c) {
+  using Code = FloatCode<Bits>;
+  const Bits ab = maxOrdered(a, b), bc = maxOrdered(b, c), ac = maxOrdered(a, c);
+  const auto greatest = Code::value(maxOrdered(ab, c));
+  return greatest == Code::value(a) ? bc : (greatest == Code::value(b) ? ac : ab);
 }
 
 /// V_MED3: with a NaN the minimum of the three, else what remains greatest without the maximum.
 template <typename Bits>
 [[gnu::always_inline]] inline Bits medianNumber(Bits a, Bits b, Bits c, bool ieee) {
-  using Code = FloatCode<Bits>;
   const Bits least = minNumber(minNumber(a, b, ieee), c, ieee);
-  const Bits ab = maxNumber(a, b, ieee), bc = maxNumber(b, c, ieee), ac = maxNumber(a, c, ieee);
-  const auto greatest = Code::value(maxNumber(ab, c, ieee));
-  const Bits median = greatest == Code::value(a) ? bc : (greatest == Code::value(b) ? ac : ab);
+  const Bits median = medianOrdered(a, b, c);
   const Bits withoutA = isNanCode(a) ? least : median;
   const Bits withoutB = isNanCode(b) ? least : withoutA;
   return isNanCode(c) ? least : withoutB;

@@ -2,6 +2,7 @@
 #include "runtime/emulator/exec/ValuFamilies.h"
 #include "runtime/emulator/exec/ValuLanes.h"
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -37,7 +38,11 @@ void writeLane(Wave &wave, const Instruction &inst) {
 
 void swapRows(Wave &wave, const Instruction &inst) {
   uint32_t *a = wave.vgpr(inst.dst[0]), *b = wave.vgpr(inst.dst[1]);
-  forEachLane(wave.exec(), [&](unsigned lane) { std::swap(a[lane], b[lane]); });
+  const uint64_t mask = wave.exec();
+  LaneBuffer old;
+  std::copy_n(a, Wave::lanes, old.dword);
+  blendRow(a, b, mask);
+  blendRow(b, old.dword, mask);
 }
 
 /// Exchanges dst[0] lane `upper` with dst[1] lane `lower`. A lane whose partner is inactive keeps
@@ -59,8 +64,20 @@ void swapLanes(Wave &wave, const Instruction &inst, unsigned upper, unsigned low
     second = exchanged(upperActive, oldFirst, oldSecond);
 }
 
+/// With all lanes active the swaps exchange every odd run of `Size` lanes of vdst with the even run
+/// of src before it. vdst and src may be one register.
+template <unsigned Size> void swapRanges(Wave &wave, const Instruction &inst) {
+  uint32_t *first = wave.vgpr(inst.dst[0]), *second = wave.vgpr(inst.dst[1]);
+  for (unsigned lane = 0; lane < Wave::lanes; lane += 2 * Size)
+    std::swap_ranges(first + lane + Size, first + lane + 2 * Size, second + lane);
+}
+
 /// V_PERMLANE16_SWAP_B32: odd 16-lane rows of vdst with the even rows of src.
 void permlane16Swap(Wave &wave, const Instruction &inst) {
+  if (wave.exec() == Wave::allLanes) [[likely]] {
+    swapRanges<16>(wave, inst);
+    return;
+  }
   for (unsigned pair = 0; pair < 2; ++pair)
     for (unsigned lane = 0; lane < 16; ++lane)
       swapLanes(wave, inst, 32 * pair + 16 + lane, 32 * pair + lane);
@@ -68,6 +85,10 @@ void permlane16Swap(Wave &wave, const Instruction &inst) {
 
 /// V_PERMLANE32_SWAP_B32: the upper half of vdst with the lower half of src.
 void permlane32Swap(Wave &wave, const Instruction &inst) {
+  if (wave.exec() == Wave::allLanes) [[likely]] {
+    swapRanges<32>(wave, inst);
+    return;
+  }
   for (unsigned lane = 0; lane < 32; ++lane)
     swapLanes(wave, inst, 32 + lane, lane);
 }

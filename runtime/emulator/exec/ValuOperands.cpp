@@ -12,11 +12,6 @@ namespace {
 
 constexpr unsigned kLanes = Wave::lanes;
 
-template <typename Fn> void transform(LaneBuffer &buffer, Fn fn) {
-  for (unsigned lane = 0; lane < kLanes; ++lane)
-    buffer.dword[lane] = fn(buffer.dword[lane]);
-}
-
 /// One dword of a scalar source.
 uint32_t scalarDword(const Wave &wave, const Operand &operand, unsigned dword) {
   if (operand.isSgpr())
@@ -26,46 +21,107 @@ uint32_t scalarDword(const Wave &wave, const Operand &operand, unsigned dword) {
   return uint32_t(wave.readScalar64(operand) >> (32 * dword));
 }
 
-/// Copies the raw dwords, through DPP where it applies.
-void copyRaw(Wave &wave, const Instruction &inst, const Operand &operand, unsigned dword,
-             LaneBuffer &buffer) {
-  if (!operand.isVector()) {
-    std::fill_n(buffer.dword, kLanes, scalarDword(wave, operand, dword));
-    return;
+/// All that can happen to a source dword between the register and the operation, as one formula:
+/// select a field by two shifts, then set or clear the sign, then replace denormals by zero.
+struct Modifiers {
+  uint32_t up = 0, down = 0; ///< the field: left shift, then right shift
+  bool sext = false;         ///< the right shift is arithmetic
+  uint32_t keep = ~0u, flip = 0;
+  uint32_t exponent = 0, sign = 0; ///< flushing: zero in `exponent` means keep only `sign`
+
+  bool selects() const { return up | down; }
+  bool flushes() const { return exponent; }
+  bool changesNothing() const { return !selects() && !flushes() && keep == ~0u && flip == 0; }
+
+  /// SDWA: byte or word of the source.
+  void selectSdwa(const Operand &operand) {
+    const unsigned select = operand.sdwaSel;
+    if (select >= 6)
+      return;
+    const unsigned width = select < 4 ? 8 : 16;
+    const unsigned shift = select < 4 ? 8 * select : 16 * (select - 4);
+    down = 32 - width;
+    up = down - shift;
+    sext = operand.sext;
   }
+  void setSign(const Operand &operand, uint32_t signBit) {
+    keep = operand.abs ? ~signBit : ~0u;
+    flip = operand.neg ? signBit : 0;
+  }
+  void flush(uint32_t exponentMask, uint32_t signBit) {
+    exponent = exponentMask;
+    sign = signBit;
+  }
+
+  template <bool Select, bool Flush> uint32_t apply(uint32_t v) const {
+    if constexpr (Select)
+      v = sext ? uint32_t(int32_t(v << up) >> down) : v << up >> down;
+    v = (v & keep) ^ flip;
+    if constexpr (Flush)
+      v = v & exponent ? v : v & sign;
+    return v;
+  }
+  template <bool Select, bool Flush> void applyRow(const uint32_t *row, uint32_t *out) const {
+    const Modifiers m = *this; // a local that no store can change
+#pragma clang loop vectorize(assume_safety)
+    for (unsigned lane = 0; lane < kLanes; ++lane)
+      out[lane] = m.apply<Select, Flush>(row[lane]);
+  }
+  /// `row` may be `out`.
+  void applyRow(const uint32_t *row, uint32_t *out) const {
+    if (selects())
+      flushes() ? applyRow<true, true>(row, out) : applyRow<true, false>(row, out);
+    else
+      flushes() ? applyRow<false, true>(row, out) : applyRow<false, false>(row, out);
+  }
+  void fill(uint32_t value, uint32_t *out) const {
+    const bool flushed = flushes();
+    std::fill_n(out, kLanes, flushed ? apply<true, true>(value) : apply<true, false>(value));
+  }
+};
+
+constexpr uint32_t kSign32 = 0x80000000, kExponent32 = 0x7f800000;
+constexpr uint32_t kSign16 = 0x8000, kExponent16 = 0x7c00;
+
+/// What `kind` and MODE make of the modifiers of `operand`.
+Modifiers modifiersOf(const Wave &wave, const Instruction &inst, const Operand &operand,
+                      ValueKind kind) {
+  const FloatMode mode(wave);
+  Modifiers result;
+  if (inst.isSdwa)
+    result.selectSdwa(operand);
+  else if ((kind == ValueKind::Bits16 || kind == ValueKind::Float16) && operand.opSel)
+    result.down = 16;
+  switch (kind) {
+  case ValueKind::Bits32:
+  case ValueKind::Bits16:
+    break;
+  case ValueKind::Float32:
+    result.setSign(operand, kSign32);
+    if (mode.flushInF32)
+      result.flush(kExponent32, kSign32);
+    break;
+  case ValueKind::Sign32:
+  case ValueKind::Float64Hi:
+    result.setSign(operand, kSign32);
+    break;
+  case ValueKind::Float16:
+    result.setSign(operand, kSign16);
+    if (mode.flushIn64)
+      result.flush(kExponent16, kSign16);
+    break;
+  }
+  return result;
+}
+
+/// The raw dwords of a vector source, through DPP where it applies.
+const uint32_t *vectorRow(Wave &wave, const Instruction &inst, const Operand &operand,
+                          unsigned dword, LaneBuffer &buffer) {
   const uint32_t *row = wave.vgpr(operand, dword);
-  if (inst.isDpp && &operand == &inst.src[0])
-    dppFetch(wave, inst.dpp, row, buffer.dword);
-  else
-    std::copy_n(row, kLanes, buffer.dword);
-}
-
-/// Moves the SDWA-selected byte or word to the bottom, zero- or sign-extended.
-void selectSdwa(const Operand &operand, LaneBuffer &buffer) {
-  const unsigned select = operand.sdwaSel;
-  if (select >= 6)
-    return;
-  const unsigned width = select < 4 ? 8 : 16;
-  const unsigned shift = select < 4 ? 8 * select : 16 * (select - 4);
-  const unsigned drop = 32 - width;
-  if (operand.sext)
-    transform(buffer, [=](uint32_t v) { return uint32_t(int32_t(v << (drop - shift)) >> drop); });
-  else
-    transform(buffer, [=](uint32_t v) { return v << (drop - shift) >> drop; });
-}
-
-void applySign(const Operand &operand, uint32_t signBit, LaneBuffer &buffer) {
-  const uint32_t keep = operand.abs ? ~signBit : ~0u;
-  const uint32_t flip = operand.neg ? signBit : 0;
-  if (operand.abs || operand.neg)
-    transform(buffer, [=](uint32_t v) { return (v & keep) ^ flip; });
-}
-
-void flushFloats(LaneBuffer &buffer) {
-  transform(buffer, [](uint32_t v) { return v & 0x7f800000 ? v : v & 0x80000000; });
-}
-void flushHalves(LaneBuffer &buffer) {
-  transform(buffer, [](uint32_t v) { return v & 0x7c00 ? v : v & 0x8000; });
+  if (!inst.isDpp || &operand != &inst.src[0])
+    return row;
+  dppFetch(wave, inst.dpp, row, buffer.dword);
+  return buffer.dword;
 }
 
 /// Host rounding mode (MXCSR.RC) of a MODE round field: 0 nearest, 1 up, 2 down, 3 zero.
@@ -83,27 +139,72 @@ double omodFactor(const Wave &wave, const Instruction &inst, bool flushOut) {
 }
 
 /// Clamp to [0, 1]. A NaN becomes zero with DX10_CLAMP and stays otherwise.
-template <typename Float> Float clampUnit(Float value, bool dx10) {
-  if (value != value)
-    return dx10 ? Float(0) : value;
-  return value <= 0 ? Float(0) : std::min(value, Float(1));
+template <typename Float> Float clampUnit(Float value, Float nanResult) {
+  const Float low = value > 0 ? value : Float(0); // NaN too
+  const Float clamped = low < 1 ? low : Float(1);
+  return value != value ? nanResult : clamped;
 }
 
-/// omod, flush and clamp in the hardware's order.
-template <typename Float>
-void finish(const Wave &wave, const Instruction &inst, bool flushOut, Float *values) {
-  const bool dx10 = FloatMode(wave).dx10Clamp;
-  const Float factor = Float(omodFactor(wave, inst, flushOut));
-  for (unsigned lane = 0; lane < kLanes; ++lane) {
-    Float value = values[lane];
-    if (factor != 0)
-      value *= factor;
-    if (flushOut)
-      value = numeric::flushDenormal(value);
-    if (factor != 0)
-      value += Float(0); // omod turns -0 into +0
-    values[lane] = inst.clamp ? clampUnit(value, dx10) : value;
+/// Flushes denormals in place. Intrinsics: the compiler makes a conditional store of "unless
+/// normal, write zero", and on some hosts those take tens of cycles.
+void flushRow(float *values) {
+  const __m256i exponent = _mm256_set1_epi32(0x7f800000), magnitude = _mm256_set1_epi32(0x7fffffff);
+  for (unsigned lane = 0; lane < kLanes; lane += 8) {
+    auto *at = reinterpret_cast<__m256i *>(values + lane);
+    const __m256i bits = _mm256_loadu_si256(at);
+    const __m256i isDenormal =
+        _mm256_cmpeq_epi32(_mm256_and_si256(bits, exponent), _mm256_setzero_si256());
+    _mm256_storeu_si256(at, _mm256_andnot_si256(_mm256_and_si256(isDenormal, magnitude), bits));
   }
+}
+void flushRow(double *values) {
+  for (unsigned lane = 0; lane < kLanes; ++lane)
+    values[lane] = numeric::flushDenormal(values[lane]);
+}
+
+/// Flushes 128 f16 codes in place, without a conditional store as above.
+void flushHalves(Half *codes) {
+  for (unsigned n = 0; n < 2 * kLanes; ++n) {
+    const uint16_t normal = -uint16_t((codes[n] & 0x7c00) != 0);
+    codes[n] = uint16_t(codes[n] & (normal | 0x8000));
+  }
+}
+
+/// FP16_OVFL: a finite value past the greatest f16 becomes that; whatever the rounding mode.
+float saturateHalf(float value) {
+  const float bounded = std::clamp(value, -65504.0f, 65504.0f);
+  return std::fabs(value) < INFINITY ? bounded : value;
+}
+
+/// clamp on f16 codes of a type that holds at least 16 bits.
+template <typename Code> void clampHalves(const Wave &wave, Code *codes, unsigned count) {
+  const bool dx10 = FloatMode(wave).dx10Clamp;
+  for (unsigned n = 0; n < count; ++n) {
+    const float value = numeric::halfToFloat(uint16_t(codes[n]));
+    codes[n] = numeric::floatToHalf(clampUnit(value, dx10 ? 0.0f : value));
+  }
+}
+
+/// omod, flush and clamp in the hardware's order, each its own loop so that it vectorises.
+template <typename Float>
+void finish(const Wave &wave, const Instruction &inst, bool flushOut, unsigned round,
+            Float *values) {
+  const Float factor = Float(omodFactor(wave, inst, flushOut));
+  if (factor != 0) {
+    const RoundingScope scope(wave.modeField(round, 2));
+    for (unsigned lane = 0; lane < kLanes; ++lane)
+      values[lane] *= factor;
+  }
+  if (flushOut)
+    flushRow(values);
+  if (factor != 0)
+    for (unsigned lane = 0; lane < kLanes; ++lane)
+      values[lane] = values[lane] == 0 ? Float(0) : values[lane]; // omod turns -0 into +0
+  if (!inst.clamp)
+    return;
+  const bool dx10 = FloatMode(wave).dx10Clamp;
+  for (unsigned lane = 0; lane < kLanes; ++lane)
+    values[lane] = clampUnit(values[lane], dx10 ? Float(0) : values[lane]);
 }
 
 /// Puts `value` where the SDWA destination select says.
@@ -135,33 +236,15 @@ RoundingScope::~RoundingScope() { _mm_setcsr(saved); }
 
 const uint32_t *fetchModified(Wave &wave, const Instruction &inst, const Operand &operand,
                               unsigned dword, ValueKind kind, LaneBuffer &buffer) {
-  copyRaw(wave, inst, operand, dword, buffer);
-  if (inst.isSdwa)
-    selectSdwa(operand, buffer);
-  const FloatMode mode(wave);
-  switch (kind) {
-  case ValueKind::Bits32:
-    break;
-  case ValueKind::Float32:
-    applySign(operand, 0x80000000, buffer);
-    if (mode.flushInF32)
-      flushFloats(buffer);
-    break;
-  case ValueKind::Sign32:
-  case ValueKind::Float64Hi:
-    applySign(operand, 0x80000000, buffer);
-    break;
-  case ValueKind::Bits16:
-  case ValueKind::Float16:
-    if (operand.opSel)
-      transform(buffer, [](uint32_t v) { return v >> 16; });
-    if (kind == ValueKind::Float16) {
-      applySign(operand, 0x8000, buffer);
-      if (mode.flushIn64)
-        flushHalves(buffer);
-    }
-    break;
+  const Modifiers modifiers = modifiersOf(wave, inst, operand, kind);
+  if (!operand.isVector()) {
+    modifiers.fill(scalarDword(wave, operand, dword), buffer.dword);
+    return buffer.dword;
   }
+  const uint32_t *row = vectorRow(wave, inst, operand, dword, buffer);
+  if (modifiers.changesNothing())
+    return row;
+  modifiers.applyRow(row, buffer.dword);
   return buffer.dword;
 }
 
@@ -176,33 +259,87 @@ void flushDoubles(const uint32_t *&lowRow, const uint32_t *&highRow, LaneBuffer 
   highRow = high.dword;
 }
 
-const uint32_t *fetchPackedHalf(Wave &wave, const Instruction &inst, const Operand &operand,
-                                bool high, HalfKind kind, LaneBuffer &buffer) {
-  copyRaw(wave, inst, operand, 0, buffer);
-  const bool packedFormat = inst.format == Format::Vop3p;
-  const bool upper = packedFormat ? (high ? operand.opSelHi : operand.opSel) : high;
-  const uint32_t shift = upper ? 16 : 0;
-  const bool negate =
-      kind != HalfKind::Integer && packedFormat && (high ? operand.negHi : operand.neg);
-  const uint32_t flip = negate ? 0x8000 : 0;
-  transform(buffer, [=](uint32_t v) { return (v >> shift & 0xffff) ^ flip; });
-  if (kind == HalfKind::F16 && FloatMode(wave).flushIn64)
-    flushHalves(buffer);
+namespace {
+
+/// Puts the halves that op_sel and op_sel_hi pick side by side.
+template <bool LowFromHigh, bool HighFromHigh>
+void selectHalves(const uint32_t *row, uint32_t flip, uint32_t *out) {
+#pragma clang loop vectorize(assume_safety)
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    const uint32_t low = LowFromHigh ? row[lane] >> 16 : row[lane] & 0xffff;
+    const uint32_t high = HighFromHigh ? row[lane] & 0xffff0000 : row[lane] << 16;
+    out[lane] = (low | high) ^ flip;
+  }
+}
+void selectHalves(bool lowFromHigh, bool highFromHigh, const uint32_t *row, uint32_t flip,
+                  uint32_t *out) {
+  if (lowFromHigh)
+    highFromHigh ? selectHalves<true, true>(row, flip, out)
+                 : selectHalves<true, false>(row, flip, out);
+  else
+    highFromHigh ? selectHalves<false, true>(row, flip, out)
+                 : selectHalves<false, false>(row, flip, out);
+}
+
+} // namespace
+
+const Half *fetchHalves(Wave &wave, const Instruction &inst, const Operand &operand, HalfKind kind,
+                        LaneBuffer &buffer) {
+  const bool selects = inst.format == Format::Vop3p;
+  const bool lowFromHigh = selects && operand.opSel, highFromHigh = !selects || operand.opSelHi;
+  uint32_t flip = 0;
+  if (selects && kind != HalfKind::Integer)
+    flip = (operand.neg ? kSign16 : 0) | (operand.negHi ? kSign32 : 0);
+  const uint32_t *row = buffer.dword;
+  if (operand.isVector())
+    row = vectorRow(wave, inst, operand, 0, buffer);
+  else
+    std::fill_n(buffer.dword, kLanes, scalarDword(wave, operand, 0));
+  if (lowFromHigh || !highFromHigh || flip) {
+    selectHalves(lowFromHigh, highFromHigh, row, flip, buffer.dword);
+    row = buffer.dword;
+  }
+  if (kind == HalfKind::F16 && FloatMode(wave).flushIn64) {
+    if (row != buffer.dword)
+      std::copy_n(row, kLanes, buffer.dword);
+    flushHalves(reinterpret_cast<Half *>(buffer.dword));
+    row = buffer.dword;
+  }
+  return reinterpret_cast<const Half *>(row);
+}
+
+void finishPackedHalves(const Wave &wave, const Instruction &inst, const float *values,
+                        Half *codes) {
+  const FloatMode mode(wave);
+  for (unsigned n = 0; n < 2 * kLanes; ++n)
+    codes[n] = numeric::floatToHalf(mode.fp16Overflow ? saturateHalf(values[n]) : values[n]);
+  if (mode.flushOut64)
+    flushHalves(codes);
+  if (inst.clamp)
+    clampHalves(wave, codes, 2 * kLanes);
+}
+
+const uint32_t *saturateForHalves(const uint32_t *row, LaneBuffer &buffer) {
+  for (unsigned lane = 0; lane < kLanes; ++lane)
+    buffer.dword[lane] = std::bit_cast<uint32_t>(saturateHalf(std::bit_cast<float>(row[lane])));
   return buffer.dword;
 }
 
-const uint32_t *fetchPackedDword(Wave &wave, const Instruction &inst, const Operand &operand,
-                                 bool high, bool isFloat, LaneBuffer &buffer) {
+void finishPackedHalfCodes(const Wave &wave, const Instruction &inst, Half *codes) {
+  if (FloatMode(wave).flushOut64)
+    flushHalves(codes);
+  if (FloatMode(wave).flushOut64)
+    flushHalves(codes);
+  if (inst.clamp)
+    clampHalves(wave, codes, 2 * kLanes);
+}
+
+const uint32_t *fetchPackedDword(Wave &wave, const Operand &operand, bool high,
+                                 LaneBuffer &buffer) {
   const bool second = high ? operand.opSelHi : operand.opSel;
-  const bool negate = isFloat && (high ? operand.negHi : operand.neg);
-  const bool flush = isFloat && FloatMode(wave).flushInF32;
-  if (operand.isVector() && !negate && !flush)
+  if (operand.isVector())
     return wave.vgpr(operand, second);
-  copyRaw(wave, inst, operand, operand.isImmediate() ? 0 : second, buffer);
-  if (negate)
-    transform(buffer, [](uint32_t v) { return v ^ 0x80000000; });
-  if (flush)
-    flushFloats(buffer);
+  std::fill_n(buffer.dword, kLanes, scalarDword(wave, operand, operand.isImmediate() ? 0 : second));
   return buffer.dword;
 }
 
@@ -282,40 +419,52 @@ void storeHalves(Wave &wave, const Instruction &inst, const uint32_t *values, ui
   blendRow(row, merged.dword, mask);
 }
 
+void storePlainHalves(uint32_t *row, const float *values, uint32_t keep, uint64_t mask) {
+  LaneBuffer buffer;
+  uint32_t *out = mask == Wave::allLanes ? row : buffer.dword;
+#pragma clang loop vectorize(assume_safety) vectorize_width(8)
+  for (unsigned lane = 0; lane < kLanes; ++lane)
+    out[lane] = numeric::floatToHalf(values[lane]) | (row[lane] & keep);
+  if (mask != Wave::allLanes)
+    blendRow(row, out, mask);
+}
+
 void finishFloats(const Wave &wave, const Instruction &inst, float *values) {
-  finish(wave, inst, FloatMode(wave).flushOutF32, values);
+  finish(wave, inst, FloatMode(wave).flushOutF32, mode::roundF32, values);
 }
 
 void finishDoubles(const Wave &wave, const Instruction &inst, double *values) {
-  finish(wave, inst, FloatMode(wave).flushOut64, values);
+  finish(wave, inst, FloatMode(wave).flushOut64, mode::roundF64F16, values);
 }
 
 void finishHalves(const Wave &wave, const Instruction &inst, const float *values, uint32_t *codes) {
   const FloatMode mode(wave);
   const float factor = float(omodFactor(wave, inst, mode.flushOut64));
   const float scale = factor != 0 ? factor : 1;
-  for (unsigned lane = 0; lane < kLanes; ++lane)
-    codes[lane] = numeric::floatToHalf(values[lane] * scale);
   if (mode.fp16Overflow)
     for (unsigned lane = 0; lane < kLanes; ++lane)
-      if ((codes[lane] & 0x7fff) == 0x7c00 && std::isfinite(values[lane]))
-        codes[lane] = (codes[lane] & 0x8000) | 0x7bff;
+      codes[lane] = numeric::floatToHalf(saturateHalf(values[lane] * scale));
+  else
+    for (unsigned lane = 0; lane < kLanes; ++lane)
+      codes[lane] = numeric::floatToHalf(values[lane] * scale);
   if (mode.flushOut64)
     for (unsigned lane = 0; lane < kLanes; ++lane)
       codes[lane] = numeric::flushDenormalHalf(uint16_t(codes[lane]));
   if (factor != 0)
     for (unsigned lane = 0; lane < kLanes; ++lane)
       codes[lane] = codes[lane] == 0x8000 ? 0 : codes[lane]; // omod turns -0 into +0
-  finishHalfCodes(wave, inst, codes);
+  if (inst.clamp)
+    clampHalves(wave, codes, kLanes);
 }
 
 void finishHalfCodes(const Wave &wave, const Instruction &inst, uint32_t *codes) {
-  if (!inst.clamp)
+  if (!needsFinish(wave, inst, mode::denormF64F16))
     return;
-  const bool dx10 = FloatMode(wave).dx10Clamp;
+  float values[kLanes];
   for (unsigned lane = 0; lane < kLanes; ++lane)
-    codes[lane] =
-        numeric::floatToHalf(clampUnit(numeric::halfToFloat(uint16_t(codes[lane])), dx10));
+    values[lane] = numeric::halfToFloat(uint16_t(codes[lane]));
+  const RoundingScope scope(wave.modeField(mode::roundF64F16, 2));
+  finishHalves(wave, inst, values, codes);
 }
 
 } // namespace mono::emu::valu

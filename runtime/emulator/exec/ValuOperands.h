@@ -50,6 +50,16 @@ private:
   unsigned saved;
 };
 
+/// Runs `body` with the host rounding as the MODE field at `shift` says.
+template <typename Body> void withRounding(const Wave &wave, unsigned shift, Body body) {
+  if (const unsigned rounding = wave.modeField(shift, 2)) [[unlikely]] {
+    const RoundingScope scope(rounding);
+    body();
+    return;
+  }
+  body();
+}
+
 /// fetchRow() for everything but an unmodified vector register.
 const uint32_t *fetchModified(Wave &wave, const Instruction &inst, const Operand &operand,
                               unsigned dword, ValueKind kind, LaneBuffer &buffer);
@@ -92,16 +102,17 @@ void flushDoubles(const uint32_t *&lowRow, const uint32_t *&highRow, LaneBuffer 
 /// Elements of a packed operand: neg acts on the float ones, MODE's denormal control on f16.
 enum class HalfKind : uint8_t { Integer, F16, Bf16 };
 
-/// One half of a packed operand (VOP3P): op_sel/op_sel_hi pick the half, neg/neg_hi its sign. The
-/// value is in the low 16 bits of each dword. Other formats (v_pk_fmac_f16, v_dot*c) have no
-/// selects: the low half pairs with the low half.
-const uint32_t *fetchPackedHalf(Wave &wave, const Instruction &inst, const Operand &operand,
-                                bool high, HalfKind kind, LaneBuffer &buffer);
+/// A 16-bit element of a register row seen as 128 of them: element 2 n is the low half of lane n.
+using Half [[gnu::may_alias]] = uint16_t;
 
-/// One dword of a packed f32 operand: op_sel/op_sel_hi pick the dword of the aligned pair,
-/// neg/neg_hi its sign. A constant or single SGPR literal is the same for both.
-const uint32_t *fetchPackedDword(Wave &wave, const Instruction &inst, const Operand &operand,
-                                 bool high, bool isFloat, LaneBuffer &buffer);
+/// The 128 halves of a packed operand (VOP3P) after op_sel/op_sel_hi, neg/neg_hi and, for f16,
+/// flushing; the register row itself where nothing changes it. Other formats have no selects.
+const Half *fetchHalves(Wave &wave, const Instruction &inst, const Operand &operand, HalfKind kind,
+                        LaneBuffer &buffer);
+
+/// One dword of a packed f32 operand, which op_sel/op_sel_hi pick from the aligned pair. A constant
+/// or single SGPR literal is the same for both. Signs and flushing are the caller's.
+const uint32_t *fetchPackedDword(Wave &wave, const Operand &operand, bool high, LaneBuffer &buffer);
 
 /// All-ones in lanes whose bit of `mask` is set, else zero.
 void expandMask(uint64_t mask, uint32_t *lanes);
@@ -130,6 +141,10 @@ enum class HighHalf : uint8_t { Zero, Keep, Write };
 void storeHalves(Wave &wave, const Instruction &inst, const uint32_t *values, uint64_t mask,
                  HighHalf highHalf);
 
+/// Writes 16-bit results where HighHalf::Zero or Keep applies and no SDWA, op_sel, omod, clamp or
+/// MODE asks for more than the conversion: row = f16 of the value, upper halves & `keep`.
+void storePlainHalves(uint32_t *row, const float *values, uint32_t keep, uint64_t mask);
+
 /// Whether f32 results of `inst` need finishFloats().
 inline bool needsFinish(const Wave &wave, const Instruction &inst, unsigned denormShift) {
   return inst.omod | inst.clamp | !(wave.modeRegister >> denormShift & 2);
@@ -145,7 +160,22 @@ void finishDoubles(const Wave &wave, const Instruction &inst, double *values);
 /// MODE.FP16_OVFL.
 void finishHalves(const Wave &wave, const Instruction &inst, const float *values, uint32_t *codes);
 
-/// clamp on 64 f16 codes that need no rounding, in place.
+/// The same for the 128 results of a packed operation, which has no omod.
+void finishPackedHalves(const Wave &wave, const Instruction &inst, const float *values,
+                        Half *codes);
+/// Whether packed f16 results need finishPackedHalves() rather than a mere conversion.
+inline bool needsHalfFinish(const Wave &wave, const Instruction &inst) {
+  const FloatMode mode(wave);
+  return inst.clamp | mode.flushOut64 | mode.fp16Overflow;
+}
+
+/// MODE.FP16_OVFL before a rounding to f16: finite values past the greatest f16 become that. The
+/// result is in `buffer`, which may hold `row`.
+const uint32_t *saturateForHalves(const uint32_t *row, LaneBuffer &buffer);
+
+/// What is left to do to f16 codes that need no rounding: clamp on 64 of them, or output flushing
+/// and clamp on 128 packed ones; in place.
 void finishHalfCodes(const Wave &wave, const Instruction &inst, uint32_t *codes);
+void finishPackedHalfCodes(const Wave &wave, const Instruction &inst, Half *codes);
 
 } // namespace mono::emu::valu

@@ -1,5 +1,5 @@
 // Vector memory loads and stores: GLOBAL, FLAT, SCRATCH and MUBUF, registers or LDS as destination
-// (CDNA4 ISA 9 and 10). Cache maintenance does nothing in the fast memory model.
+// (CDNA4 ISA 9 and 10), and cache maintenance.
 #include "runtime/emulator/exec/Handlers.h"
 #include "runtime/emulator/exec/VectorAddress.h"
 
@@ -59,8 +59,21 @@ const NamedHandler ldsLoads[] = {
     {"DWORDX4", loadToLds<16>},
 };
 
-/// buffer_wbl2 and buffer_inv: memory is always coherent here; they count like a store.
-void cacheMaintenance(Wave &w, const Instruction &i) {
+/// buffer_wbl2 and buffer_inv count like a store. Without SC1 they do nothing (CDNA4 ISA 9.1.10).
+void writeBack(Wave &w, const Instruction &i) {
+  const LaunchContext &launch = w.workgroup->launch();
+  if (i.sc1 && launch.coherence)
+    launch.coherence->writeBack(w);
+  if (i.sc1 && launch.race)
+    launch.race->order().writeBack(w);
+  w.waitcnt.issue(ReturnPath::Vmem, i, false, 0, 0);
+}
+void invalidate(Wave &w, const Instruction &i) {
+  const LaunchContext &launch = w.workgroup->launch();
+  if (i.sc1 && launch.coherence)
+    launch.coherence->invalidate(w);
+  if (i.sc1 && launch.race)
+    launch.race->order().invalidate(w);
   w.waitcnt.issue(ReturnPath::Vmem, i, false, 0, 0);
 }
 
@@ -79,8 +92,8 @@ void registerVmem(HandlerTable &t) {
       t.add(std::string("SCRATCH_LOAD_LDS_") + entry.suffix, entry.handler);
     t.add(std::string("BUFFER_LOAD_") + entry.suffix + "_LDS", entry.handler);
   }
-  for (const char *name : {"BUFFER_WBL2", "BUFFER_INV", "BUFFER_WBINVL1", "BUFFER_WBINVL1_VOL"})
-    t.add(name, cacheMaintenance);
+  t.add("BUFFER_WBL2", writeBack);
+  t.add("BUFFER_INV", invalidate);
 }
 
 } // namespace mono::emu

@@ -25,6 +25,11 @@ template <typename T, typename Update>
 void forEachAtomic(Wave &w, const Instruction &i, Update update) {
   LaneAddresses at = laneAddresses(w, i, sizeof(T));
   uint32_t *result = i.dst[0].isNone() ? nullptr : w.vgpr(i.dst[0]);
+  std::unique_lock<std::mutex> guard;
+  if (RaceGlobal *race = w.workgroup->launch().race) {
+    guard = race->guard(i, RaceGlobal::Kind::Atomic);
+    race->access(w, i, at, sizeof(T), RaceGlobal::Kind::Atomic);
+  }
   {
     LaneResolver resolver(w, i);
     for (uint64_t rest = at.mask; rest; rest &= rest - 1) {

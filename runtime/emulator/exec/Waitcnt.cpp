@@ -21,6 +21,7 @@ void Waitcnt::issue(ReturnPath path, const Instruction &inst, bool scalar, unsig
   dmaIssued += ldsDma;
   if (path == ReturnPath::Vmem || path == ReturnPath::Flat) {
     retireVmem(maxVmcnt - 1);
+    ++vmemTotal;
     vmem[(vmemHead + numVmem++) % vmemCapacity] = entry;
     mark(entry, vmemBit);
   }
@@ -28,6 +29,7 @@ void Waitcnt::issue(ReturnPath path, const Instruction &inst, bool scalar, unsig
     return;
   if (path == ReturnPath::Ds) {
     retireDs(dsCapacity - 1);
+    ++dsTotal;
     ds[(dsHead + numDs++) % dsCapacity] = entry;
     mark(entry, dsBit);
   } else {
@@ -35,6 +37,7 @@ void Waitcnt::issue(ReturnPath path, const Instruction &inst, bool scalar, unsig
     // saturates at 15 too, so that the issue waits for some of them: forget the oldest.
     if (numUnordered == unorderedCapacity) {
       release(unordered[0], unorderedBit);
+      numFlat -= unordered[0].path == ReturnPath::Flat;
       for (unsigned i = 1; i < numUnordered; ++i)
         unordered[i - 1] = unordered[i];
       --numUnordered;
@@ -42,6 +45,8 @@ void Waitcnt::issue(ReturnPath path, const Instruction &inst, bool scalar, unsig
         mark(unordered[i], unorderedBit);
     }
     unordered[numUnordered++] = entry;
+    numFlat += path == ReturnPath::Flat;
+    dsTotal += path == ReturnPath::Flat;
     mark(entry, unorderedBit);
   }
   numLgkm = numDs + numUnordered;
@@ -86,7 +91,7 @@ void Waitcnt::retireDs(unsigned keep) {
 void Waitcnt::retireUnordered() {
   for (unsigned i = 0; i < numUnordered; ++i)
     release(unordered[i], unorderedBit);
-  numUnordered = 0;
+  numUnordered = numFlat = 0;
 }
 
 const Instruction *Waitcnt::pendingVector(unsigned first, unsigned count,

@@ -43,6 +43,12 @@ public:
   /// number n (counted from 1) is complete when n <= ldsDmaRetired().
   uint64_t ldsDmaIssued() const { return dmaIssued; }
   uint64_t ldsDmaRetired() const { return dmaRetired; }
+  /// The same for all instructions that vmcnt counts, and for those that access LDS (DS and FLAT;
+  /// FLAT counts as if it returned in order with DS).
+  uint64_t vmemIssued() const { return vmemTotal; }
+  uint64_t vmemRetired() const { return vmemTotal - numVmem; }
+  uint64_t dsIssued() const { return dsTotal; }
+  uint64_t dsRetired() const { return dsTotal - numDs - numFlat; }
 
   /// Outstanding instructions, as the hardware counters would show at most.
   unsigned vmcnt() const { return numVmem; }
@@ -74,9 +80,10 @@ private:
   std::array<Entry, unorderedCapacity> unordered;
   uint32_t vmemHead = 0, numVmem = 0;
   uint32_t dsHead = 0, numDs = 0;
-  uint32_t numUnordered = 0;
+  uint32_t numUnordered = 0, numFlat = 0;
   uint32_t numLgkm = 0;
   uint64_t dmaIssued = 0, dmaRetired = 0;
+  uint64_t vmemTotal = 0, dsTotal = 0;
   std::array<uint8_t, 512> vectorState{};
   std::array<uint8_t, 128> scalarState{};
 };

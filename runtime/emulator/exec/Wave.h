@@ -8,10 +8,12 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string>
 
 namespace mono::emu {
 
+class HazardTracker;
 class Workgroup;
 class Program;
 struct ExecStats;
@@ -112,7 +114,9 @@ public:
       0; ///< device address of the code object image; pc - codeBase indexes `program`
   ExecStats *stats = nullptr; ///< counters of the host thread that runs this wave
   unsigned indexInWorkgroup = 0;
+  uint32_t memoryAgent = 0; ///< its place in the CoherenceModel, if there is one
   Waitcnt waitcnt;
+  std::shared_ptr<HazardTracker> hazards; ///< only under the check hazard
 
   /// Registers written so far, one bit each; kept only under the check register-uninit.
   std::array<uint64_t, 8> writtenVgprs{};
@@ -123,6 +127,7 @@ public:
   uint64_t cycles = 0; ///< modelled clock for s_memtime: 4 a wave instruction, 64 a unit of s_sleep
   uint64_t instructions = 0;
   uint32_t sleepUnits = 0;     ///< argument of the last s_sleep
+  uint64_t sleptAt = 0;        ///< `instructions` at the last s_sleep
   uint64_t lastRound = 0;      ///< scheduler round of the last turn
   bool hadFullTurn = false;    ///< used up its quantum in the last turn
   uint64_t wakeRound = 0;      ///< scheduler round before which a sleeping wave is left alone

@@ -1,7 +1,9 @@
 // One workgroup on a compute unit: storage, initial state, barrier.
 #include "runtime/emulator/exec/Workgroup.h"
 
+#include "runtime/emulator/RaceGlobal.h"
 #include "runtime/emulator/exec/ExecStats.h"
+#include "runtime/emulator/exec/Hazard.h"
 
 #include <algorithm>
 #include <cstring>
@@ -25,6 +27,8 @@ Workgroup::Workgroup(const LaunchContext &launch)
   size_t dwords = registersPerWave(launch) * waveList.size();
   vectorRegisters.reset(
       static_cast<uint32_t *>(::operator new[](dwords * sizeof(uint32_t), std::align_val_t(64))));
+  if (launch.checks.has(Check::LdsRace) && launch.ldsBytes && waveList.size() > 1)
+    raceDetector = std::make_unique<RaceLds>(launch.ldsBytes, unsigned(waveList.size()));
   if (launch.setup.scratchBytes)
     scratchMemory.reset(
         new uint8_t[size_t(launch.setup.scratchBytes) * Wave::lanes * waveList.size()]);
@@ -43,6 +47,8 @@ uint8_t *Workgroup::scratch(const Wave &wave, unsigned lane) {
 void Workgroup::reset(uint64_t linearId, ExecStats *stats) {
   id = linearId;
   localMemory.reset();
+  if (raceDetector)
+    raceDetector->reset();
   std::fill_n(vectorRegisters.get(), registersPerWave(context) * waveList.size(), poisonDword);
   live = unsigned(waveList.size());
   atBarrier = 0;
@@ -50,7 +56,13 @@ void Workgroup::reset(uint64_t linearId, ExecStats *stats) {
     waveList[i] = Wave();
     waveList[i].stats = stats;
     setUpWave(waveList[i], i);
+    if (context.coherence)
+      context.coherence->open(waveList[i]);
+    if (context.hazards)
+      waveList[i].hazards = std::make_shared<HazardTracker>(*context.hazards, context.setup.vgprs);
   }
+  if (context.race)
+    raceNumber = context.race->order().enter(*this);
 }
 
 void Workgroup::setUpWave(Wave &wave, unsigned index) {
@@ -132,6 +144,8 @@ void Workgroup::arriveAtBarrier(Wave &wave) {
 void Workgroup::waveEnded(Wave &wave) {
   wave.status = WaveStatus::Ended;
   localMemory.dropPendingDma(&wave);
+  if (context.coherence)
+    context.coherence->close(wave);
   --live;
   releaseBarrierIfComplete();
 }
@@ -140,6 +154,10 @@ void Workgroup::releaseBarrierIfComplete() {
   if (live == 0 || atBarrier < live)
     return;
   atBarrier = 0;
+  if (raceDetector)
+    raceDetector->barrier(waveList);
+  if (context.race)
+    context.race->order().barrier(*this);
   for (Wave &wave : waveList)
     if (wave.status == WaveStatus::AtBarrier)
       wave.status = WaveStatus::Running;

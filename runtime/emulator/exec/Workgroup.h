@@ -3,6 +3,7 @@
 
 #include "runtime/emulator/Checks.h"
 #include "runtime/emulator/exec/Lds.h"
+#include "runtime/emulator/exec/RaceLds.h"
 #include "runtime/emulator/exec/Wave.h"
 
 #include <array>
@@ -13,6 +14,9 @@
 namespace mono::emu {
 
 class AddressSpace;
+class CoherenceModel;
+class HazardTable;
+class RaceGlobal;
 
 /// Register set-up of a kernel, decoded from its descriptor (AMDGPUUsage "Initial Kernel Execution
 /// State").
@@ -46,6 +50,9 @@ struct LaunchContext {
   uint64_t dispatchPacketAddress = 0;
   uint32_t ldsBytes = 0; ///< static + dynamic
   const AddressSpace *memory = nullptr;
+  CoherenceModel *coherence = nullptr;        ///< null: memory is coherent
+  RaceGlobal *race = nullptr;                 ///< null unless the check global-race is on
+  std::shared_ptr<const HazardTable> hazards; ///< null unless the check hazard is on
   Checks checks;
 
   unsigned workItems() const { return block[0] * block[1] * block[2]; }
@@ -66,7 +73,12 @@ public:
   uint64_t linearId() const { return id; }
   std::array<uint32_t, 3> coordinates() const;
   std::vector<Wave> &waves() { return waveList; }
+  const std::vector<Wave> &waves() const { return waveList; }
+  /// Its number in LaunchContext::race.
+  uint32_t raceId() const { return raceNumber; }
   Lds &lds() { return localMemory; }
+  /// Null unless the check lds-race is on and there are waves to race.
+  RaceLds *ldsRace() { return raceDetector.get(); }
   /// The private memory of one lane: `launch().setup.scratchBytes` bytes.
   uint8_t *scratch(const Wave &wave, unsigned lane);
 
@@ -85,7 +97,9 @@ private:
 
   const LaunchContext &context;
   uint64_t id = 0;
+  uint32_t raceNumber = 0;
   Lds localMemory;
+  std::unique_ptr<RaceLds> raceDetector;
   struct AlignedDelete {
     void operator()(uint32_t *p) const;
   };

@@ -59,7 +59,7 @@ enum hipError_t : int {
   hipErrorUnknown = 999,
 };
 
-namespace mono::hip {
+namespace mono::hipemu {
 struct Stream;
 struct Event;
 struct Module;
@@ -68,16 +68,16 @@ struct Graph;
 struct GraphNode;
 struct GraphExec;
 struct MemoryPool;
-} // namespace mono::hip
+} // namespace mono::hipemu
 
-using hipStream_t = mono::hip::Stream *;
-using hipEvent_t = mono::hip::Event *;
-using hipModule_t = mono::hip::Module *;
-using hipFunction_t = mono::hip::Function *;
-using hipGraph_t = mono::hip::Graph *;
-using hipGraphNode_t = mono::hip::GraphNode *;
-using hipGraphExec_t = mono::hip::GraphExec *;
-using hipMemPool_t = mono::hip::MemoryPool *;
+using hipStream_t = mono::hipemu::Stream *;
+using hipEvent_t = mono::hipemu::Event *;
+using hipModule_t = mono::hipemu::Module *;
+using hipFunction_t = mono::hipemu::Function *;
+using hipGraph_t = mono::hipemu::Graph *;
+using hipGraphNode_t = mono::hipemu::GraphNode *;
+using hipGraphExec_t = mono::hipemu::GraphExec *;
+using hipMemPool_t = mono::hipemu::MemoryPool *;
 using hipDevice_t = int;
 using hipDeviceptr_t = void *;
 using hipCtx_t = struct HipContext *; ///< one a device: its number plus one

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <sys/mman.h>
 
-namespace mono::hip {
+namespace mono::hipemu {
 
 static uint64_t addressOf(const void *ptr) { return reinterpret_cast<uint64_t>(ptr); }
 static void *pointerTo(uint64_t address) { return reinterpret_cast<void *>(address); }
@@ -143,4 +143,4 @@ uint64_t MemoryTable::usedBytes(unsigned device) const {
   return used[device];
 }
 
-} // namespace mono::hip
+} // namespace mono::hipemu

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-namespace mono::hip {
+namespace mono::hipemu {
 
 enum class BlockKind {
   Device,     ///< hipMalloc and its kin: device memory of one rank
@@ -74,4 +74,4 @@ bool isDeviceWindow(const void *ptr);
 /// What hipMemGetInfo and the properties call the memory of a device: 288 GiB HBM3E.
 inline constexpr uint64_t deviceMemoryBytes = uint64_t(288) << 30;
 
-} // namespace mono::hip
+} // namespace mono::hipemu

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace mono::hip {
+namespace mono::hipemu {
 
 using namespace std::chrono_literals;
 
@@ -14,10 +14,9 @@ static constexpr size_t window = 4096;
 /// Work that nobody waits for starts after this pause of the program, or the shorter one if the
 /// program asks whether it is done.
 static constexpr auto idleStart = 50ms, polledStart = 5ms;
-/// With several submitting threads, a waiting one gives the others this long to submit as well.
-static constexpr auto gatherPause = 20ms;
 
-Queue::Queue(emu::Machine &machine) : machine(machine), nullStreams(machine.ranks()) {
+Queue::Queue(emu::Machine &machine, std::chrono::milliseconds gatherPause)
+    : machine(machine), gatherPause(gatherPause), nullStreams(machine.ranks()) {
   for (unsigned device = 0; device < nullStreams.size(); ++device) {
     nullStreams[device].device = device;
     nullStreams[device].isNull = true;
@@ -199,8 +198,8 @@ static llvm::Error runFill(emu::Machine &machine, const FillOp &op) {
   return forEachRow(op.width, op.height, op.depth, op.pitch, op.slice, op.pitch, op.slice,
                     [&](uint64_t to, uint64_t, uint64_t bytes) -> llvm::Error {
                       for (uint64_t at = 0; at < bytes; at += chunk)
-                        if (llvm::Error error = machine.copy(op.to + to + at, source,
-                                                             std::min(chunk, bytes - at)))
+                        if (llvm::Error error =
+                                machine.copy(op.to + to + at, source, std::min(chunk, bytes - at)))
                           return error;
                       return llvm::Error::success();
                     });
@@ -423,4 +422,4 @@ hipError_t classifyRunError(const std::string &text) {
   return hipErrorLaunchFailure;
 }
 
-} // namespace mono::hip
+} // namespace mono::hipemu

@@ -1,4 +1,5 @@
-// Streams, events and the queue of commands behind them: when each command may run, and who runs it.
+// Streams, events and the queue of commands behind them: when each command may run, and who runs
+// it.
 #pragma once
 
 #include "runtime/emulator/Emulator.h"
@@ -16,7 +17,7 @@
 #include <variant>
 #include <vector>
 
-namespace mono::hip {
+namespace mono::hipemu {
 
 struct Capture;
 using Clock = std::chrono::steady_clock;
@@ -27,8 +28,9 @@ using Clock = std::chrono::steady_clock;
 /// Only order: joins, event records and waits that were resolved to dependencies.
 struct MarkerOp {};
 struct KernelOp {
-  Function *function;
+  Function *function = nullptr;
   emu::Launch launch;
+  std::shared_ptr<void> resources; ///< device memory that lives as long as the operation
 };
 /// Bytes of a box: `width` bytes by `height` rows by `depth` slices.
 struct CopyOp {
@@ -108,7 +110,9 @@ struct Event {
 /// keeps their order.
 class Queue {
 public:
-  explicit Queue(emu::Machine &machine);
+  /// With several submitting threads, a waiting one gives the others `gatherPause` without a
+  /// submission before it starts the work.
+  Queue(emu::Machine &machine, std::chrono::milliseconds gatherPause);
   /// Ends the background thread after the run it is in; for the end of the process.
   void stop();
 
@@ -158,6 +162,7 @@ private:
   void background();
 
   emu::Machine &machine;
+  const std::chrono::milliseconds gatherPause;
   std::mutex lock;
   std::condition_variable changed;
   std::deque<CommandPtr> pending; ///< in the order of submission, which is a topological order
@@ -177,4 +182,4 @@ private:
 /// The status a failed run gets: out-of-bounds 700, deadlock or budget 702, else 719.
 hipError_t classifyRunError(const std::string &text);
 
-} // namespace mono::hip
+} // namespace mono::hipemu

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <dlfcn.h>
 
-namespace mono::hip {
+namespace mono::hipemu {
 
 static constexpr unsigned maxDevices = 64;
 
@@ -42,10 +42,12 @@ static bool readNumber(const char *name, unsigned low, unsigned high, unsigned &
 }
 
 bool Runtime::configure(emu::Options &options) {
-  unsigned patience = options.deadlockPatienceMs, budget = unsigned(options.instructionBudget >> 20);
+  unsigned patience = options.deadlockPatienceMs,
+           budget = unsigned(options.instructionBudget >> 20);
   bool good = readNumber("MONO_HIP_DEVICES", 1, maxDevices, count) &&
               readNumber("MONO_HIP_THREADS", 0, 1024, options.threads) &&
               readNumber("MONO_HIP_PATIENCE_MS", 0, 86400000, patience) &&
+              readNumber("MONO_HIP_GATHER_MS", 0, 60000, gatherMs) &&
               readNumber("MONO_HIP_BUDGET_M", 1, ~0u, budget);
   options.deadlockPatienceMs = patience;
   options.instructionBudget = uint64_t(budget) << 20;
@@ -79,7 +81,7 @@ Runtime::Runtime() : hip5(loadedAsVersion5()) {
   emulated = std::make_unique<emu::Machine>(count, options);
   memoryTable = std::make_unique<MemoryTable>(*emulated);
   moduleTable = std::make_unique<ModuleTable>(*emulated);
-  commands = std::make_unique<Queue>(*emulated);
+  commands = std::make_unique<Queue>(*emulated, std::chrono::milliseconds(gatherMs));
 }
 
 // ---- handles
@@ -138,4 +140,4 @@ hipError_t send(Runtime &runtime, hipStream_t handle, Operation op, CommandPtr *
   return hipSuccess;
 }
 
-} // namespace mono::hip
+} // namespace mono::hipemu

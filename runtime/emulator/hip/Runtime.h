@@ -9,7 +9,7 @@
 #include <memory>
 #include <set>
 
-namespace mono::hip {
+namespace mono::hipemu {
 
 /// Built at the first call, from the environment (docs/hip-emulator.md), and never destroyed:
 /// programs call HIP from static destructors.
@@ -45,6 +45,7 @@ private:
 
   hipError_t startup = hipSuccess;
   unsigned count = 8;
+  unsigned gatherMs = 100;
   bool hip5 = false;
   std::unique_ptr<emu::Machine> emulated;
   std::unique_ptr<MemoryTable> memoryTable;
@@ -77,4 +78,4 @@ template <typename Fn> hipError_t apiQuery(Fn fn) {
 /// the queued command, null when recorded.
 hipError_t send(Runtime &runtime, hipStream_t handle, Operation op, CommandPtr *command = nullptr);
 
-} // namespace mono::hip
+} // namespace mono::hipemu

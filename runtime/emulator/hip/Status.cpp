@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace mono::hip {
+namespace mono::hipemu {
 
 static thread_local hipError_t lastError = hipSuccess;
 
@@ -43,7 +43,8 @@ static constexpr ErrorEntry errors[] = {
     {hipErrorOutOfMemory, "hipErrorOutOfMemory", "out of memory"},
     {hipErrorNotInitialized, "hipErrorNotInitialized", "initialization error"},
     {hipErrorDeinitialized, "hipErrorDeinitialized", "driver shutting down"},
-    {hipErrorInvalidConfiguration, "hipErrorInvalidConfiguration", "invalid configuration argument"},
+    {hipErrorInvalidConfiguration, "hipErrorInvalidConfiguration",
+     "invalid configuration argument"},
     {hipErrorInvalidPitchValue, "hipErrorInvalidPitchValue", "invalid pitch argument"},
     {hipErrorInvalidSymbol, "hipErrorInvalidSymbol", "invalid device symbol"},
     {hipErrorInvalidDevicePointer, "hipErrorInvalidDevicePointer", "invalid device pointer"},
@@ -71,10 +72,8 @@ static constexpr ErrorEntry errors[] = {
     {hipErrorNotFound, "hipErrorNotFound", "named symbol not found"},
     {hipErrorNotReady, "hipErrorNotReady", "device not ready"},
     {hipErrorIllegalAddress, "hipErrorIllegalAddress", "an illegal memory access was encountered"},
-    {hipErrorLaunchOutOfResources, "hipErrorLaunchOutOfResources",
-     "out of resources"},
-    {hipErrorLaunchTimeOut, "hipErrorLaunchTimeOut",
-     "the launch timed out and was terminated"},
+    {hipErrorLaunchOutOfResources, "hipErrorLaunchOutOfResources", "out of resources"},
+    {hipErrorLaunchTimeOut, "hipErrorLaunchTimeOut", "the launch timed out and was terminated"},
     {hipErrorPeerAccessAlreadyEnabled, "hipErrorPeerAccessAlreadyEnabled",
      "peer access is already enabled"},
     {hipErrorPeerAccessNotEnabled, "hipErrorPeerAccessNotEnabled",
@@ -129,9 +128,9 @@ const char *errorText(hipError_t status) {
   return entry ? entry->text : nullptr;
 }
 
-} // namespace mono::hip
+} // namespace mono::hipemu
 
-using namespace mono::hip;
+using namespace mono::hipemu;
 
 HIP_EXPORT const char *hipGetErrorName(hipError_t status) {
   const char *name = errorName(status);

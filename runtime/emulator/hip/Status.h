@@ -9,7 +9,7 @@
 
 #include <string>
 
-namespace mono::hip {
+namespace mono::hipemu {
 
 /// Stores a failure as the calling thread's last error and returns it. hipErrorNotReady is an
 /// answer, not a failure.
@@ -38,4 +38,4 @@ const char *errorName(hipError_t status);
 /// "invalid argument".
 const char *errorText(hipError_t status);
 
-} // namespace mono::hip
+} // namespace mono::hipemu

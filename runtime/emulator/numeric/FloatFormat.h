@@ -191,9 +191,10 @@ constexpr uint32_t encodeNearest(float value, Overflow overflow = Overflow::ToIn
   const uint32_t denormal = std::bit_cast<uint32_t>(aligned) - aligner;
   constexpr uint32_t leastNormal = uint32_t(Format.minExponent() + 127) << 23;
   const uint32_t code = magnitude < leastNormal ? denormal : normal;
+  // A huge or infinite magnitude has a code past maxFinite() however far, and infinity() is at most
+  // one more than that.
   const uint32_t past = overflow == Overflow::ToInfinity ? Format.infinity() : Format.maxFinite();
-  // A huge or infinite magnitude has a code past maxFinite() however far.
-  const uint32_t finite = magnitude >= leastNormal && code > Format.maxFinite() ? past : code;
+  const uint32_t finite = code < past ? code : past;
   return sign | (magnitude > 0x7f800000 ? Format.nan() : finite);
 }
 
@@ -219,6 +220,24 @@ inline float halfToFloat(uint16_t code) { return float(std::bit_cast<_Float16>(c
 
 /// f32 to f16 in the host's rounding mode (nearest even unless a caller changed MXCSR).
 inline uint16_t floatToHalf(float value) { return std::bit_cast<uint16_t>(_Float16(value)); }
+
+/// decode() for formats of at most 8 bits, branch-free so that lane loops vectorise: such a code is
+/// an f16 but for the bias of its exponent.
+template <const FloatFormat &Format> inline float decodeSmall(uint32_t code) {
+  static_assert(Format.bits() <= 8);
+  constexpr float unbias = float(1u << (15 - Format.bias));
+  const uint32_t magnitude = code & Format.magnitudeMask();
+  const uint32_t sign = (code & Format.signBit()) << (32 - Format.bits());
+  const float value = halfToFloat(uint16_t(magnitude << (10 - Format.mantissaBits))) * unbias;
+  const uint32_t finite = std::bit_cast<uint32_t>(value);
+  constexpr uint32_t quietNan = 0x7fc00000;
+  uint32_t bits = finite;
+  if constexpr (Format.specials == Specials::NanOnly)
+    bits = magnitude == Format.nan() ? quietNan : finite;
+  else if constexpr (Format.specials == Specials::Ieee)
+    bits = magnitude > Format.infinity() ? quietNan : finite;
+  return std::bit_cast<float>(bits | sign);
+}
 
 /// Values of all codes (2^bits of them) of an fp8, bf8, fp6, bf6 or fp4 format, exact in f32; null
 /// for a wider format.

@@ -1,10 +1,13 @@
 // What every implementation of the device interface must do. A backend is one row at the end; where
-// its hardware is missing, its tests are skipped with the reason.
+// its hardware is missing, its tests are skipped with the reason. With --device=hip, for a machine
+// that has the hardware, only the tests on it run, and what is missing is a failure.
 #include "runtime/EmulatorDevice.h"
-#include "runtime/hip/HipProbe.h"
+#include "runtime/hip/HipNode.h"
 #include "test/runtime/Assembler.h"
 
 #include "llvm/Support/Endian.h"
+
+#include "llvm/Support/raw_ostream.h"
 
 #include <gtest/gtest.h>
 
@@ -29,10 +32,14 @@ struct Backend {
 
 void PrintTo(const Backend &backend, std::ostream *out) { *out << backend.name; }
 
+bool hardwareRequired = false;
+
 class DeviceConformance : public testing::TestWithParam<Backend> {
 protected:
   void SetUp() override {
     opened = GetParam().open();
+    if (!opened.missing.empty() && hardwareRequired)
+      FAIL() << opened.missing;
     if (!opened.missing.empty())
       GTEST_SKIP() << opened.missing;
     ASSERT_EQ(opened.devices.size(), 2u);
@@ -168,6 +175,39 @@ TEST_P(DeviceConformance, RunsLaunchesInOrder) {
   EXPECT_EQ(llvm::support::endian::read32le(&out[252]), 10u);
 }
 
+TEST_P(DeviceConformance, StartsAPreparedLaunchAgainAndAgain) {
+  auto code = device().load(incrementCodeObject());
+  ASSERT_TRUE(bool(code));
+  DeviceBuffer memory = buffer(256);
+  ASSERT_FALSE(bool(device().fill(memory.ptr(), 0, 256)));
+  std::vector<uint8_t> kernargs = arguments(memory.ptr(), memory.ptr());
+  LaunchConfig config;
+  config.kernel = (*code)->kernel("increment").get();
+  config.threads = {64, 1, 1};
+  config.kernargs = kernargs;
+  auto prepared = device().prepare(config);
+  ASSERT_TRUE(bool(prepared)) << llvm::toString(prepared.takeError());
+  // The arguments were copied.
+  std::fill(kernargs.begin(), kernargs.end(), 0xFF);
+  for (int i = 0; i < 3; ++i)
+    ASSERT_EQ(llvm::toString((*prepared)->start(nullptr)), "");
+  ASSERT_EQ(llvm::toString(device().synchronize()), "");
+  for (int i = 0; i < 4; ++i)
+    ASSERT_EQ(llvm::toString((*prepared)->start(nullptr)), "");
+  ASSERT_EQ(llvm::toString(device().synchronize()), "");
+  std::vector<uint8_t> out(256);
+  ASSERT_FALSE(bool(device().read(memory.ptr(), out)));
+  EXPECT_EQ(llvm::support::endian::read32le(&out[128]), 7u);
+}
+
+TEST_P(DeviceConformance, TellsPeerVisibleMemory) {
+  DeviceBuffer local = buffer(512), peers = buffer(512, MemoryKind::PeerVisible);
+  EXPECT_EQ(llvm::toString(device().checkPeerVisible(peers.ptr(), 512)), "");
+  EXPECT_EQ(llvm::toString(device().checkPeerVisible(peers.ptr() + 256, 256)), "");
+  EXPECT_NE(llvm::toString(device().checkPeerVisible(peers.ptr() + 256, 257)), "");
+  EXPECT_NE(llvm::toString(device().checkPeerVisible(local.ptr(), 512)), "");
+}
+
 TEST_P(DeviceConformance, ReachesPeerVisibleMemoryOfAnotherDevice) {
   auto code = device(0).load(incrementCodeObject());
   ASSERT_TRUE(bool(code));
@@ -237,13 +277,72 @@ Devices openEmulator() {
   return {shared, shared->devices(), ""};
 }
 
-Devices openHip() {
-  return {nullptr, {}, hip::probe().message + "; this build cannot launch on HIP yet"};
+using Library = std::shared_ptr<const hip::HipLibrary>;
+
+/// A library, or the reason why there is none.
+struct OpenedLibrary {
+  Library library;
+  std::string missing;
+};
+
+OpenedLibrary opened(llvm::Expected<Library> library) {
+  return library ? OpenedLibrary{*library, ""}
+                 : OpenedLibrary{nullptr, llvm::toString(library.takeError())};
 }
+
+/// The HIP of this machine. Opened before the emulated one, which has the same name to the loader.
+OpenedLibrary systemHip() {
+  static const OpenedLibrary library = opened(hip::HipLibrary::open());
+  return library;
+}
+
+Devices openNode(const OpenedLibrary &from) {
+  if (!from.library)
+    return {nullptr, {}, from.missing};
+  hip::HipSelection selection;
+  selection.count = 2;
+  auto node = hip::HipNode::create(from.library, selection);
+  if (!node)
+    return {nullptr, {}, llvm::toString(node.takeError())};
+  std::shared_ptr<hip::HipNode> shared = std::move(*node);
+  return {shared, shared->devices(), ""};
+}
+
+Devices openHip() { return openNode(systemHip()); }
+Devices openEmulatedHip() { return openNode(opened(hip::HipLibrary::open(MONO_EMULATED_HIP))); }
 
 INSTANTIATE_TEST_SUITE_P(Backends, DeviceConformance,
                          testing::Values(Backend{"emulator", openEmulator},
+                                         Backend{"emulated_hip", openEmulatedHip},
                                          Backend{"hip", openHip}),
                          [](const auto &info) { return std::string(info.param.name); });
 
+/// A HIP library without a device, as that of a distribution on a machine without a GPU.
+TEST(DeviceConformanceSetup, HipWithoutADeviceSaysSo) {
+  OpenedLibrary from = systemHip();
+  if (!from.library)
+    GTEST_SKIP() << from.missing;
+  auto node = hip::HipNode::create(from.library, {});
+  if (node)
+    GTEST_SKIP() << "there is a device: " << (*node)->device(0).properties().name;
+  std::string error = llvm::toString(node.takeError());
+  EXPECT_TRUE(llvm::StringRef(error).starts_with("no device: ") ||
+              llvm::StringRef(error).starts_with("too few devices: "))
+      << error;
+  RecordProperty("said", error);
+}
+
 } // namespace
+
+int main(int argc, char **argv) {
+  testing::InitGoogleTest(&argc, argv);
+  if (argc == 2 && llvm::StringRef(argv[1]) == "--device=hip") {
+    hardwareRequired = true;
+    testing::GTEST_FLAG(filter) = "Backends/*/hip";
+  } else if (argc > 1) {
+    llvm::errs() << "usage: device_conformance_test [--device=hip] [--gtest_...]\n";
+    return 2;
+  }
+  systemHip();
+  return RUN_ALL_TESTS();
+}

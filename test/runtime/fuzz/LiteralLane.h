@@ -24,8 +24,7 @@ struct LaneInput {
 
   /// Set by the operation.
   bool carryOut = false;
-  bool isExactNan = false;          ///< the NaN in the result is defined to the bit
-  bool isLoose = false;             ///< the result may lie anywhere in [low, high]
+  bool isLoose = false; ///< the result may lie anywhere in [low, high]
   double low = 0, high = 0;
 
   char type(unsigned n) const { return types[2 + n]; }
@@ -43,25 +42,26 @@ struct LaneInput {
   static const Format &formatOf(char t) { return t == 'f' ? kF32 : t == 'd' ? kF64 : kF16; }
 };
 
-/// Which texts exist for an instruction.
+/// Which texts exist for an instruction, and where it departs from the rule of its types.
 enum Forms : uint32_t {
   kE32 = 1,
   kE64 = 2,
   kDpp = 4,
   kSdwa = 8,
-  kVop1 = kE32 | kE64 | kDpp | kSdwa, ///< and VOP2
-  kClamp = 16,                        ///< an integer instruction with clamp; float ones have it
-  kNoOmod = 32,                       ///< a float result without clamp and omod
-  kNoSign = 64,                       ///< float sources without neg and abs
-  kOpSel = 128,                       ///< 16-bit VOP3 with op_sel; keeps the half it doesn't write
-  kAccumulates = 256,                 ///< vdst is the last source (v_fmac, v_dot2c)
-  kNoInputFlush = 512,                ///< denormal sources are kept whatever MODE says
-  kNoOutputFlush = 1024,
-  kPacked = 2048, ///< VOP3P: op_sel, op_sel_hi and, for floats, neg_lo and neg_hi
-  kE32NoSdwaSext = 4096,
-  kAlwaysFlush = 8192, ///< f32 special functions: denormals to zero in and out
-  kBare = 16384,       ///< the mnemonic takes no _e64 suffix
-  kVccOnly = 32768,
+  kVop = kE32 | kE64 | kDpp | kSdwa, ///< VOP1 or VOP2 with all encodings
+  kBare = 16,            ///< the mnemonic takes no encoding suffix
+  kClamp = 32,           ///< an integer instruction with clamp; float ones have it anyway
+  kNoOmod = 64,          ///< a float result without clamp and omod
+  kNoSign = 128,         ///< float sources without neg and abs
+  kOpSel = 256,          ///< 16-bit VOP3 with op_sel; the half not written stays
+  kAccumulates = 512,    ///< vdst is the last source (v_fmac)
+  kNoInputFlush = 1024,  ///< denormal sources are kept whatever MODE says
+  kNoOutputFlush = 2048, ///< the same for results
+  kAlwaysFlush = 4096,   ///< f32 special functions: denormals to zero in and out
+  kCarryOut = 8192,      ///< a mask in an SGPR pair is the second destination
+  kImplicitVcc = 16384,  ///< reads VCC without naming it
+  kLiteral = 32768,      ///< the last or second source must be a literal (v_fmaak, v_fmamk)
+  kHalfPair = 65536,     ///< the 32-bit result is a pair of f16
 };
 
 /// One vector instruction. `types` is "d=abc": a letter for the destination and each source,

@@ -53,8 +53,9 @@ struct LooseResult {
   uint32_t lane = 0;
   bool highHalf = false; ///< of a 16-bit format in a register
   Format format = kF32;
-  bool isNan = true; ///< any NaN will do; otherwise low and high count
+  bool isNan = true; ///< any NaN will do
   double low = 0, high = 0;
+  bool isAny = false; ///< anything will do
 };
 
 /// Executes instructions on a State.

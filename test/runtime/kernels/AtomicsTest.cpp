@@ -84,6 +84,7 @@ TEST_P(Atomics, SpinLock) {
   run.both(TWIN(spinLock), {.grid = {32, 1, 1}}, lock, counters);
   run.expectSame(counters);
   EXPECT_EQ(run.read(counters)[0], 4u * (31 * 32 / 2) + 32 * (0 + 1 + 2 + 3));
+  EXPECT_EQ(run.read(counters)[1], 4u * 32);
 }
 
 TEST_P(Atomics, TicketLock) {
@@ -118,7 +119,8 @@ TEST_P(Atomics, HashTable) {
   for (u32 &key : values)
     ++counted[key = key % 700 + 1];
   auto keys = run.input(values);
-  auto slots = run.input(std::vector<u32>(capacity)), counts = run.input(std::vector<u32>(capacity));
+  auto slots = run.input(std::vector<u32>(capacity)),
+       counts = run.input(std::vector<u32>(capacity));
   auto found = run.output<u32>(n);
   const Shape shape = {.grid = {8, 1, 1}, .block = {256, 1, 1}};
   run.both(TWIN(hashInsert), shape, keys, slots, counts, capacity, n);

@@ -208,7 +208,8 @@ TEST_P(Convert, PackScaledSixBit) {
   auto back6 = run.read(fromFp6), backB6 = run.read(fromBf6);
   for (u32 n = 0; n < 32 * threads; ++n) {
     f64 s = powerOf(scale[n / 32]);
-    unsigned code6 = itemOf(&w6[n / 32 * 6], n % 32, 6), codeB6 = itemOf(&wb6[n / 32 * 6], n % 32, 6);
+    unsigned code6 = itemOf(&w6[n / 32 * 6], n % 32, 6),
+             codeB6 = itemOf(&wb6[n / 32 * 6], n % 32, 6);
     expectCode(fp6, code6, values[n] / s, true);
     expectCode(bf6, codeB6, values[n] / s, true);
     EXPECT_TRUE(sameValue(back6[n], f32(fp6.decode(code6) * s)));

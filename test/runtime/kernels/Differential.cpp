@@ -62,14 +62,8 @@ template <typename T> static double ulps(T value, double reference, int precisio
   return std::abs(v - reference) / lastPlace(reference, precision, minExp);
 }
 
-double ulpError(float value, double reference) {
-  return ulps(value, reference, 24, -126);
-}
-double ulpError(_Float16 value, double reference) {
-  return ulps(value, reference, 11, -14);
-}
-double ulpError(double value, double reference) {
-  return ulps(value, reference, 53, -1022);
-}
+double ulpError(float value, double reference) { return ulps(value, reference, 24, -126); }
+double ulpError(_Float16 value, double reference) { return ulps(value, reference, 11, -14); }
+double ulpError(double value, double reference) { return ulps(value, reference, 53, -1022); }
 
 } // namespace mono::emu::test

@@ -31,7 +31,8 @@ struct Shape {
   uint32_t dynamicLdsBytes = 0;
 };
 
-/// Parameter structs of kernels are passed as they lie in memory, each aligned to its own alignment.
+/// Parameter structs of kernels are passed as they lie in memory, each aligned to its own
+/// alignment.
 class Kernarg {
 public:
   template <typename T> void add(const T &value) {

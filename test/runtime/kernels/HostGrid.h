@@ -1,5 +1,6 @@
 // Runs a kernel's source on the host the way a device does: every work-item of the grid is a fiber,
-// all workgroups are resident, and barriers, wave exchanges and polling loops give way to the others.
+// all workgroups are resident, and barriers, wave exchanges and polling loops give way to the
+// others.
 #pragma once
 
 #include <array>

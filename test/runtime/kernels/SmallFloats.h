@@ -1,5 +1,5 @@
-// The small float formats as tables of values, written from their definition (OCP 8-bit Floating Point
-// and Microscaling specifications) and independent of the emulator's own conversions.
+// The small float formats as tables of values, written from their definition (OCP 8-bit Floating
+// Point and Microscaling specifications) and independent of the emulator's own conversions.
 #pragma once
 
 #include <cmath>
@@ -27,8 +27,8 @@ struct SmallFloat {
                  : std::numeric_limits<double>::quiet_NaN();
     int exponent = int(magnitude >> mantissaBits);
     double fraction = double(magnitude & ((1u << mantissaBits) - 1)) / (1 << mantissaBits);
-    return sign * (exponent ? std::ldexp(1 + fraction, exponent - bias)
-                            : std::ldexp(fraction, 1 - bias));
+    return sign *
+           (exponent ? std::ldexp(1 + fraction, exponent - bias) : std::ldexp(fraction, 1 - bias));
   }
 
   double largest() const { return decode(finiteCodes - 1); }
@@ -61,7 +61,8 @@ inline constexpr SmallFloat fp4 = {2, 1, 1, 0x8};   // E2M1, all finite
 /// Item `n` of `width` bits in a string of little-endian dwords.
 inline unsigned itemOf(const uint32_t *words, unsigned n, unsigned width) {
   unsigned bit = n * width;
-  uint64_t pair = words[bit / 32] | (bit % 32 + width > 32 ? uint64_t(words[bit / 32 + 1]) << 32 : 0);
+  uint64_t pair =
+      words[bit / 32] | (bit % 32 + width > 32 ? uint64_t(words[bit / 32 + 1]) << 32 : 0);
   return unsigned(pair >> bit % 32) & ((1u << width) - 1);
 }
 inline void setItem(uint32_t *words, unsigned n, unsigned width, unsigned code) {

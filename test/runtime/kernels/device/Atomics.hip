@@ -1,8 +1,8 @@
 // Read-modify-write operations on global memory and LDS, locks built of them, and a hash table.
 #include "test/runtime/kernels/device/Device.h"
 
-/// Every operation whose outcome does not depend on the order, on `T` cells: add, sub, min, max, and,
-/// or, xor.
+/// Every operation whose outcome does not depend on the order, on `T` cells: add, sub, min, max,
+/// and, or, xor.
 template <typename T> DEVICE void everyInteger(const T *in, T *cells) {
   T v = in[globalIndex()];
   atomicAdd(&cells[0], v);
@@ -54,7 +54,8 @@ KERNEL void realAtomics(const i32 *in, f32 *cells, f64 *wideCells, f32 *ldsSums)
     ldsSums[blockX()] = sum[0];
 }
 
-/// Every work-item takes one ticket; together they take each number once. Exchange hands a token on.
+/// Every work-item takes one ticket; together they take each number once. Exchange hands a token
+/// on.
 KERNEL void tickets(u32 *next, u32 *taken, u32 *token, u32 *tokenSum) {
   u32 mine = atomicAdd(next, 1u);
   atomicAdd(&taken[mine], 1u);
@@ -82,7 +83,7 @@ KERNEL void spinLock(u32 *lock, u64 *counters) {
       spinPause();
     u64 old = loadAcquire(&counters[0]);
     storeRelaxed(&counters[0], old + blockX() + round);
-    storeRelaxed(&counters[1], loadRelaxed(&counters[1]) ^ (old * 0 + 1 + blockX()));
+    storeRelaxed(&counters[1], loadRelaxed(&counters[1]) + 1);
     storeRelease(lock, 0u);
   }
 }

@@ -58,7 +58,8 @@ KERNEL void narrowReals(const f64 *in, f32 *toF32, f16 *fromF32, bf16 *toBf16, f
 }
 
 #if defined(__AMDGCN__)
-// ---- formats the host has no type for ------------------------------------------------------------
+// ---- formats the host has no type for
+// ------------------------------------------------------------
 
 typedef bf16 BfPair __attribute__((ext_vector_type(2)));
 typedef f16 HalfPair __attribute__((ext_vector_type(2)));

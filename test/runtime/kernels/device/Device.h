@@ -1,5 +1,6 @@
 // What the kernels of these tests are written with: one set of names that means gfx950 in a device
-// compilation and a thread of HostGrid in a host compilation, so that one source gives both results.
+// compilation and a thread of HostGrid in a host compilation, so that one source gives both
+// results.
 #pragma once
 
 using i8 = signed char;

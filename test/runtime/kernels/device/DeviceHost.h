@@ -1,5 +1,5 @@
-// The host meaning of the names of Device.h: a work-item is a fiber of HostGrid. Fibers of one launch
-// share one host thread, so plain accesses are atomic between two calls into HostGrid.
+// The host meaning of the names of Device.h: a work-item is a fiber of HostGrid. Fibers of one
+// launch share one host thread, so plain accesses are atomic between two calls into HostGrid.
 #pragma once
 
 #include "test/runtime/kernels/HostGrid.h"
@@ -15,7 +15,7 @@ using bf16 = HostBfloat;
 #define KERNEL inline
 #define SHARED(name, ...)                                                                          \
   static char name##Site;                                                                          \
-  using name##Type = As<__VA_ARGS__>;                                              \
+  using name##Type = As<__VA_ARGS__>;                                                              \
   name##Type &name = *static_cast<name##Type *>(                                                   \
       mono::emu::test::host::ldsVariable(&name##Site, sizeof(name##Type)))
 #define DYNAMIC_SHARED(name, type)                                                                 \

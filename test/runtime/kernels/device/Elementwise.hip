@@ -2,8 +2,7 @@
 #include "test/runtime/kernels/device/Device.h"
 
 /// Row r of `out` (each `n` long) is the r-th operation.
-template <typename T>
-DEVICE void arithmetic(const T *a, const T *b, const T *c, T *out, u32 n) {
+template <typename T> DEVICE void arithmetic(const T *a, const T *b, const T *c, T *out, u32 n) {
   u32 i = globalIndex();
   if (i >= n)
     return;
@@ -48,8 +47,13 @@ KERNEL void arithmeticBf16(const bf16 *a, const bf16 *b, bf16 *out, u32 n) {
   if (i >= n)
     return;
   bf16 x = a[i], y = b[i];
-  bf16 results[] = {bf16(x + y), bf16(x - y), bf16(x * y), bf16(x / y),
-                    bf16(x < y ? x : y), bf16(-x), bf16(f32(x) * 3.0f + f32(y))};
+  bf16 results[] = {bf16(x + y),
+                    bf16(x - y),
+                    bf16(x * y),
+                    bf16(x / y),
+                    bf16(x < y ? x : y),
+                    bf16(-x),
+                    bf16(f32(x) * 3.0f + f32(y))};
   u32 row = 0;
   for (bf16 result : results)
     out[n * row++ + i] = result;
@@ -93,25 +97,33 @@ KERNEL void elementaryF32(const f32 *in, f32 *out, u32 n) {
   if (i >= n)
     return;
   f32 x = in[i];
-  f32 results[] = {__builtin_expf(x), __builtin_exp2f(x), __builtin_exp10f(x), __builtin_logf(x),
-                   __builtin_log2f(x), __builtin_log10f(x), 1.0f / x, 1.0f / __builtin_sqrtf(x)};
+  f32 results[] = {__builtin_expf(x), __builtin_exp2f(x),       __builtin_exp10f(x),
+                   __builtin_logf(x), __builtin_log2f(x),       __builtin_log10f(x),
+                   1.0f / x,          1.0f / __builtin_sqrtf(x)};
   u32 row = 0;
   for (f32 result : results)
     out[n * row++ + i] = result;
 }
 
-/// The machine's own approximations; sine and cosine take turns, not radians.
+/// The machine's own approximations.
 KERNEL void approximateF32(const f32 *in, f32 *out, u32 n) {
   u32 i = globalIndex();
   if (i >= n)
     return;
   f32 x = in[i];
-  f32 results[] = {__builtin_amdgcn_exp2f(x), __builtin_amdgcn_logf(x), __builtin_amdgcn_rcpf(x),
-                   __builtin_amdgcn_rsqf(x),  __builtin_amdgcn_sqrtf(x), __builtin_amdgcn_sinf(x),
-                   __builtin_amdgcn_cosf(x),  __builtin_amdgcn_fractf(x)};
+  f32 results[] = {__builtin_amdgcn_exp2f(x), __builtin_amdgcn_logf(x),
+                   __builtin_amdgcn_rcpf(x),  __builtin_amdgcn_rsqf(x),
+                   __builtin_amdgcn_sqrtf(x), __builtin_amdgcn_fractf(x)};
   u32 row = 0;
   for (f32 result : results)
     out[n * row++ + i] = result;
+}
+
+/// Sine and cosine of turns, not radians.
+KERNEL void trigonometryF32(const f32 *in, f32 *sines, f32 *cosines) {
+  u32 i = globalIndex();
+  sines[i] = __builtin_amdgcn_sinf(in[i]);
+  cosines[i] = __builtin_amdgcn_cosf(in[i]);
 }
 
 KERNEL void approximateF16(const f16 *in, f16 *out, u32 n) {
@@ -119,8 +131,9 @@ KERNEL void approximateF16(const f16 *in, f16 *out, u32 n) {
   if (i >= n)
     return;
   f16 x = in[i];
-  f16 results[] = {f16(__builtin_amdgcn_rcph(x)), f16(__builtin_amdgcn_rsqh(x)), __builtin_elementwise_exp2(x),
-                   __builtin_elementwise_log2(x), f16(__builtin_amdgcn_fracth(x))};
+  f16 results[] = {f16(__builtin_amdgcn_rcph(x)), f16(__builtin_amdgcn_rsqh(x)),
+                   __builtin_elementwise_exp2(x), __builtin_elementwise_log2(x),
+                   f16(__builtin_amdgcn_fracth(x))};
   u32 row = 0;
   for (f16 result : results)
     out[n * row++ + i] = result;

@@ -1,4 +1,5 @@
-// bfloat16 for the host halves of kernels: arithmetic happens in f32, storing rounds to nearest even.
+// bfloat16 for the host halves of kernels: arithmetic happens in f32, storing rounds to nearest
+// even.
 #pragma once
 
 #include <bit>

@@ -8,9 +8,18 @@ template <typename T, typename U> DEVICE void wrapping(const T *a, const T *b, T
     return;
   T x = a[i], y = b[i];
   U ux = U(x), uy = U(y);
-  T results[] = {T(U(ux + uy)),       T(U(ux - uy)),       T(U(U(ux) * u64(uy))), T(x & y),
-                 T(x | y),            T(x ^ y),            T(~x),                 T(x < y ? x : y),
-                 T(x > y ? x : y),    T(x == y ? ux : uy), T(U(0) - ux),          T((x < y) * 2 + (x >= y)),
+  T results[] = {T(U(ux + uy)),
+                 T(U(ux - uy)),
+                 T(U(U(ux) * u64(uy))),
+                 T(x & y),
+                 T(x | y),
+                 T(x ^ y),
+                 T(~x),
+                 T(x < y ? x : y),
+                 T(x > y ? x : y),
+                 T(x == y ? ux : uy),
+                 T(U(0) - ux),
+                 T((x < y) * 2 + (x >= y)),
                  T(U(ux * 5 + uy * 9))};
   u32 row = 0;
   for (T result : results)
@@ -46,7 +55,7 @@ template <typename T, typename U> DEVICE void shifting(const T *a, const T *b, T
                  T(U(ux >> 3)),
                  T(U(ux << 5)),
                  T(x >> (width - 1)),
-                 T(U(ux >> by & 0xf)),  // bit field
+                 T(U(ux >> by & 0xf)), // bit field
                  T(U(U(ux << 2) + U(b[i]))),
                  reverseBits(x)};
   u32 row = 0;
@@ -88,18 +97,18 @@ KERNEL void bitTricks(const u64 *a, const u64 *b, u64 *out, u32 n) {
       u64(__builtin_bswap32(lo)),
       __builtin_bswap64(x),
       u64(__builtin_parity(lo)),
-      u64(lo >> 5 & 0x1ff),                                  // v_bfe_u32
-      u64(i64(i32(lo << 7) >> 20)),                          // v_bfe_i32
-      u64(u32((lo & 0x00ff0ff0u) | (hi & ~0x00ff0ff0u))),    // v_bfi_b32
-      u64(u32((x >> 32 << 32 | hi) >> (lo & 31))),           // v_alignbit_b32
+      u64(lo >> 5 & 0x1ff),                                     // v_bfe_u32
+      u64(i64(i32(lo << 7) >> 20)),                             // v_bfe_i32
+      u64(u32((lo & 0x00ff0ff0u) | (hi & ~0x00ff0ff0u))),       // v_bfi_b32
+      u64(u32((x >> 32 << 32 | hi) >> (lo & 31))),              // v_alignbit_b32
       u64(u32((lo & 0xffu) << 24 | (hi & 0xff00u) | lo >> 24)), // v_perm_b32
       u64(lo) * hi >> 32,
       u64(i64(i32(lo)) * i32(hi)),
       x * y,
       u64((unsigned __int128)x * y >> 64),
       u64((__int128)i64(x) * i64(y) >> 64),
-      u64((lo & 0xffffffu) * (hi & 0xffffffu)),              // v_mul_u32_u24
-      u64(lo ^ hi ^ u32(x >> 32)),                           // v_bitop3_b32
+      u64((lo & 0xffffffu) * (hi & 0xffffffu)), // v_mul_u32_u24
+      u64(lo ^ hi ^ u32(x >> 32)),              // v_bitop3_b32
       u64((lo & hi) | (~lo & u32(x >> 32))),
       u64(i64(x) < 0 ? 0 - x : x),
       u64(u32(lo - hi) < lo ? 1 : 2),
@@ -116,22 +125,15 @@ KERNEL void saturating(const u64 *a, const u64 *b, i64 *out, u32 n) {
   if (i >= n)
     return;
   u64 x = a[i], y = b[i];
-  i64 results[] = {__builtin_elementwise_add_sat(i8(x), i8(y)),
-                   __builtin_elementwise_sub_sat(i8(x), i8(y)),
-                   __builtin_elementwise_add_sat(u8(x), u8(y)),
-                   __builtin_elementwise_sub_sat(u8(x), u8(y)),
-                   __builtin_elementwise_add_sat(i16(x), i16(y)),
-                   __builtin_elementwise_sub_sat(i16(x), i16(y)),
-                   __builtin_elementwise_add_sat(u16(x), u16(y)),
-                   __builtin_elementwise_sub_sat(u16(x), u16(y)),
-                   __builtin_elementwise_add_sat(i32(x), i32(y)),
-                   __builtin_elementwise_sub_sat(i32(x), i32(y)),
-                   __builtin_elementwise_add_sat(u32(x), u32(y)),
-                   __builtin_elementwise_sub_sat(u32(x), u32(y)),
-                   __builtin_elementwise_add_sat(i64(x), i64(y)),
-                   __builtin_elementwise_sub_sat(i64(x), i64(y)),
-                   i64(__builtin_elementwise_add_sat(x, y)),
-                   i64(__builtin_elementwise_sub_sat(x, y))};
+  i64 results[] = {
+      __builtin_elementwise_add_sat(i8(x), i8(y)),   __builtin_elementwise_sub_sat(i8(x), i8(y)),
+      __builtin_elementwise_add_sat(u8(x), u8(y)),   __builtin_elementwise_sub_sat(u8(x), u8(y)),
+      __builtin_elementwise_add_sat(i16(x), i16(y)), __builtin_elementwise_sub_sat(i16(x), i16(y)),
+      __builtin_elementwise_add_sat(u16(x), u16(y)), __builtin_elementwise_sub_sat(u16(x), u16(y)),
+      __builtin_elementwise_add_sat(i32(x), i32(y)), __builtin_elementwise_sub_sat(i32(x), i32(y)),
+      __builtin_elementwise_add_sat(u32(x), u32(y)), __builtin_elementwise_sub_sat(u32(x), u32(y)),
+      __builtin_elementwise_add_sat(i64(x), i64(y)), __builtin_elementwise_sub_sat(i64(x), i64(y)),
+      i64(__builtin_elementwise_add_sat(x, y)),      i64(__builtin_elementwise_sub_sat(x, y))};
   u32 row = 0;
   for (i64 result : results)
     out[n * row++ + i] = result;

@@ -89,8 +89,8 @@ KERNEL void blockScan(const u32 *in, u32 *inclusive, u32 *exclusive) {
   exclusive[i] = b[t];
 }
 
-/// Scan over the whole grid in one launch: each workgroup publishes its sum, then its prefix, in one
-/// 8-byte word {state, value}, and looks back over its predecessors.
+/// Scan over the whole grid in one launch: each workgroup publishes its sum, then its prefix, in
+/// one 8-byte word {state, value}, and looks back over its predecessors.
 KERNEL void lookbackScan(const u32 *in, u64 *state, u32 *ticket, u32 *out) {
   constexpr u64 hasSum = 1ull << 32, hasPrefix = 2ull << 32;
   SHARED(data, u32[256]);

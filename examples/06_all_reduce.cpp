@@ -1,4 +1,4 @@
-// Compiles 02_all_reduce.mlir for four ranks, launches it three times without any reset and prints
+// Compiles 06_all_reduce.mlir for four ranks, launches it three times without any reset and prints
 // what every rank got.
 #include "examples/Example.h"
 #include "lowering/Compile.h"
@@ -45,5 +45,5 @@ static llvm::Error run(const char *schedule) {
 }
 
 int main(int argc, char **argv) {
-  return finish(argc == 2 ? run(argv[1]) : makeError("usage: 02_all_reduce 02_all_reduce.mlir"));
+  return finish(argc == 2 ? run(argv[1]) : makeError("usage: 06_all_reduce 06_all_reduce.mlir"));
 }

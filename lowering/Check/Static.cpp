@@ -1,0 +1,99 @@
+// What binding leaves open: sizes that something else than parameters decides, sizes that no chip
+// has, ops outside the stages.
+#include "dialect/Describe.h"
+#include "dialect/Exprs.h"
+#include "dialect/target/Gfx950.h"
+#include "lowering/Check/Checks.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace mono {
+
+/// Offsets into operands and mailbox memory are 32 bits wide and signed.
+constexpr int64_t kMaxBytes = std::numeric_limits<int32_t>::max();
+
+/// Bytes of a shape; none past 2^63.
+static std::optional<int64_t> bytesOf(ArrayRef<int64_t> shape, int64_t elementBytes) {
+  int64_t bytes = elementBytes;
+  for (int64_t size : shape)
+    if (llvm::MulOverflow(bytes, size, bytes))
+      return std::nullopt;
+  return bytes;
+}
+
+static LogicalResult checkBytes(Operation *op, std::optional<int64_t> bytes, int64_t limit,
+                                StringRef limitText) {
+  if (bytes && *bytes <= limit)
+    return success();
+  InFlightDiagnostic diag = op->emitError()
+                            << "expected at most " << limit << " bytes " << limitText << ", but "
+                            << describe(op->getResult(0)) << " needs ";
+  if (bytes)
+    return diag << *bytes;
+  return diag << "more than 2^63";
+}
+
+/// Sizes of an operand, mailbox or region. Small enough sizes also bound the work of the checks.
+static LogicalResult checkMemory(Operation *op) {
+  Declared declared = *declaredBy(op->getResult(0));
+  if (llvm::is_contained(declared.shape, ShapedType::kDynamic))
+    return op->emitError() << "expected sizes that parameters decide";
+  int64_t elementBytes = declared.element.getIntOrFloatBitWidth() / 8;
+  if (auto region = dyn_cast<RegionOp>(op)) {
+    declared.shape.back() += region.getPad();
+    return checkBytes(op, bytesOf(declared.shape, elementBytes), gfx950::kLdsBytes,
+                      "of LDS (gfx950, one workgroup)");
+  }
+  // A tagged word has 8 bytes for 4 bytes of payload.
+  if (auto mailbox = dyn_cast<MailboxOp>(op))
+    elementBytes *= 2 * mailbox.getSlots();
+  return checkBytes(op, bytesOf(declared.shape, elementBytes), kMaxBytes, "(32-bit offsets)");
+}
+
+static LogicalResult checkStage(StageOp stage) {
+  if (ShapedType::isDynamic(taskCount(stage)))
+    return stage.emitError() << "expected sizes that parameters decide";
+  if (ShapedType::isDynamic(baseOf(stage)))
+    return stage.emitError() << "expected a base that parameters decide";
+  for (Operation &op : stage.getBody().front())
+    if (op.getNumRegions() && op.getName().getDialectNamespace() != "linalg")
+      return op.emitError() << "expected a stage without control flow, but got '" << op.getName()
+                            << "'";
+  return success();
+}
+
+static LogicalResult checkRanks(RanksOp ranks, RanksOp &first) {
+  if (ShapedType::isDynamic(staticValues(ranks.getCount()).front()))
+    return ranks.emitError() << "expected a number of ranks that parameters decide";
+  if (first) {
+    InFlightDiagnostic diag = ranks.emitError() << "expected one mono.ranks in a schedule";
+    diag.attachNote(first.getLoc()) << "the first is here";
+    return diag;
+  }
+  first = ranks;
+  return success();
+}
+
+LogicalResult checkStatic(ScheduleOp schedule) {
+  RanksOp ranks;
+  bool anyStage = false;
+  for (Operation &op : schedule.getBody().front()) {
+    LogicalResult result = success();
+    if (isa<OperandOp, MailboxOp, RegionOp>(op))
+      result = checkMemory(&op);
+    else if (auto stage = dyn_cast<StageOp>(op))
+      anyStage = succeeded(result = checkStage(stage));
+    else if (auto other = dyn_cast<RanksOp>(op))
+      result = checkRanks(other, ranks);
+    else if (isa<LoadOp, StoreOp, StreamOp, ContractOp, PostOp, ReceiveOp>(op))
+      result = op.emitError() << "expected '" << op.getName() << "' inside a stage";
+    if (failed(result))
+      return failure();
+  }
+  if (!anyStage)
+    return schedule.emitError() << "expected at least one stage";
+  return success();
+}
+
+} // namespace mono

@@ -1,0 +1,58 @@
+// The workgroup's LDS as an arena: which pieces exist, in which stages each lives, and where it
+// lies.
+#pragma once
+
+#include "dialect/Mono.h"
+#include <string>
+#include <vector>
+
+namespace mono {
+
+/// A finished arena as plain data, for reports.
+struct ArenaPlan {
+  struct Box {
+    std::string name;
+    int64_t offset, bytes;
+    int64_t firstStage, lastStage;
+    bool pinned;
+  };
+  std::vector<Box> boxes;
+  std::vector<std::string> stages;
+  int64_t bytes = 0;      ///< used
+  int64_t lowerBound = 0; ///< the most that lives together in a stage
+};
+
+/// The arena of a placed schedule.
+ArenaPlan planOf(ScheduleOp schedule);
+
+/// A region or a scratch area, and the stages, first to last, in which its content matters.
+struct Piece {
+  mlir::Operation *op;
+  std::string name; ///< "region 'row'", "scratch of 'mono.contract'"
+  int64_t bytes;    ///< a multiple of 16
+  int64_t firstStage, lastStage;
+  bool pinned = false; ///< by the author
+  int64_t offset = 0;  ///< in bytes
+
+  bool livesWith(const Piece &other) const {
+    return firstStage <= other.lastStage && other.firstStage <= lastStage;
+  }
+  bool livesIn(int64_t stage) const { return firstStage <= stage && stage <= lastStage; }
+  int64_t end() const { return offset + bytes; }
+};
+
+/// The pieces of a bound schedule: regions in file order, without those that no stage uses, then
+/// scratch areas. Offsets are those of the ops, 0 where there is none yet.
+std::vector<Piece> collectPieces(ScheduleOp schedule);
+
+/// Gives the pieces that are not pinned their offsets: largest first, each at the lowest place that
+/// is free while it lives. Returns the bytes used.
+int64_t overlay(std::vector<Piece> &pieces);
+
+/// Bytes that live in a stage together, and the stage where most do: no placement needs less.
+struct Demand {
+  int64_t stage = 0, bytes = 0;
+};
+Demand largestDemand(llvm::ArrayRef<Piece> pieces);
+
+} // namespace mono

@@ -1,0 +1,13 @@
+// Which build of the compiler this is.
+#pragma once
+
+#include <string>
+
+namespace mono::facade {
+
+/// Version, and the linker's build ids (hashes of the contents) of the binaries that hold the
+/// compiler and LLVM, in hexadecimal. Empty if a binary has none: then nobody can tell two builds
+/// apart. Computed once.
+const std::string &compilerBuildId();
+
+} // namespace mono::facade

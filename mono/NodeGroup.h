@@ -1,0 +1,42 @@
+// A kernel on all devices of a node: the runtime's group with memory and streams of the caller.
+#pragma once
+
+#include "mono/Kernel.h"
+#include "mono/Node.h"
+#include "runtime/Group.h"
+
+#include <memory>
+
+namespace mono::facade {
+
+class NodeGroup {
+public:
+  /// `workspaces` has memory for each rank; without it the group allocates. Error unless the node
+  /// has one device a rank, and whatever Group::create() finds.
+  static llvm::Expected<std::unique_ptr<NodeGroup>>
+  create(std::shared_ptr<const CompiledKernel> kernel, std::shared_ptr<Node> node,
+         std::vector<Workspace> workspaces);
+  /// Waits for what was launched on the node's own streams.
+  ~NodeGroup();
+
+  /// Lets an operand be memory of the caller.
+  llvm::Error bind(unsigned rank, llvm::StringRef operand, void *memory, uint64_t bytes);
+  /// Starts all ranks; `streams` has one a rank, or is null for the node's own.
+  llvm::Error launch(const StreamHandle *streams);
+  /// Waits for the node's own streams.
+  llvm::Error synchronize();
+
+private:
+  NodeGroup(std::shared_ptr<Node> node, Group group);
+  llvm::Error checkLaunch() const;
+  llvm::Error remember(llvm::Error error);
+
+  std::shared_ptr<Node> node; // outlives the group
+  Group group;
+  std::vector<StreamHandle> ownStreams; // null for each rank
+  std::vector<bool> bound;              // [rank][operand]
+  size_t unbound;                       // how many of them are not
+  std::string failure;                  // why the group is broken
+};
+
+} // namespace mono::facade

@@ -1,0 +1,29 @@
+// From the arguments of a launch call to the kernel operation that is queued or recorded.
+#pragma once
+
+#include "runtime/emulator/hip/Runtime.h"
+
+namespace mono::hipemu {
+
+struct LaunchShape {
+  dim3 grid;  ///< in workgroups
+  dim3 block; ///< in work-items
+  size_t dynamicLdsBytes = 0;
+  bool cooperative = false; ///< the whole grid must be resident
+};
+
+/// The kernel operation of a launch on `device`, everything copied and checked: the shape against
+/// the chip, the arguments against the kernel's metadata. Arguments are `params`, one pointer an
+/// argument, or `extra`, a buffer in kernarg layout.
+hipError_t makeKernelOp(Runtime &runtime, Function *function, unsigned device,
+                        const LaunchShape &shape, void **params, void **extra, KernelOp *op);
+
+/// Workgroups of the kernel that one of the 256 compute units holds at once: 32 waves, 512 VGPRs a
+/// lane and SIMD, 160 KiB LDS in granules of 1280 bytes (CDNA4 ISA 4.3 and 11.1); 0 if none fits.
+unsigned workgroupsPerComputeUnit(const Function &function, unsigned blockSize,
+                                  size_t dynamicLdsBytes);
+
+inline constexpr unsigned computeUnits = 256, ldsBytesPerComputeUnit = 163840,
+                          maxWorkgroupSize = 1024, waveSize = 64;
+
+} // namespace mono::hipemu

@@ -1,0 +1,60 @@
+// Where the processes of a group meet: rounds in which every rank contributes bytes and gets those
+// of all ranks (docs/rendezvous.md).
+#pragma once
+
+#include "runtime/ipc/Socket.h"
+#include "runtime/ipc/Wire.h"
+
+#include <vector>
+
+namespace mono::ipc {
+
+struct RendezvousOptions {
+  /// A Unix socket path, the same for all ranks and for no other group at the same time. Rank 0
+  /// makes it, and removes it when all have come.
+  std::string path;
+  unsigned rank = 0;
+  unsigned ranks = 1;
+  /// Longest wait of one call.
+  std::chrono::milliseconds timeout{30'000};
+};
+
+/// One rank's place. All ranks must make the same calls in the same order; a call fails on all
+/// ranks when it fails on one, by the deadline at the latest, and every later call fails too.
+class Rendezvous {
+public:
+  /// Waits until all ranks have come. Errors: a rank that does not come in time, two of one number,
+  /// a different number of ranks, anything that is no message of this protocol.
+  static llvm::Expected<Rendezvous> create(const RendezvousOptions &options);
+  Rendezvous(Rendezvous &&) = default;
+  Rendezvous &operator=(Rendezvous &&) = default;
+
+  unsigned rank() const { return options.rank; }
+  unsigned ranks() const { return options.ranks; }
+
+  /// The contributions of all ranks, in the order of ranks, the same on all. At most
+  /// maxContribution bytes each.
+  llvm::Expected<std::vector<Payload>> allGather(llvm::ArrayRef<uint8_t> contribution);
+
+private:
+  explicit Rendezvous(RendezvousOptions options) : options(std::move(options)) {}
+  Deadline deadline() const;
+  llvm::Error meetAsRoot();
+  llvm::Error admit(Socket &connection, Deadline limit);
+  llvm::Error meetAsLeaf();
+  llvm::Error collect(std::vector<Payload> &contributions);
+  llvm::Error collectFrom(unsigned peer, std::vector<Payload> &contributions, Deadline limit);
+  void abort(llvm::StringRef reason);
+  llvm::Expected<std::vector<Payload>> gatherAsRoot(llvm::ArrayRef<uint8_t> contribution);
+  llvm::Expected<std::vector<Payload>> gatherAsLeaf(llvm::ArrayRef<uint8_t> contribution);
+  llvm::Error send(const Socket &to, MessageKind kind, llvm::ArrayRef<uint8_t> payload,
+                   Deadline limit) const;
+
+  RendezvousOptions options;
+  /// Of the root one a rank, its own empty; of a leaf only [0], the root.
+  std::vector<Socket> peers;
+  uint32_t round = 0;
+  std::string broken; ///< why nothing works any more
+};
+
+} // namespace mono::ipc

@@ -1,0 +1,175 @@
+// Boxes outside their memory, by task and by rank, or off the grid of words and tiles.
+// RUN: mono-opt %s -split-input-file -verify-diagnostics --mono-check-schedule
+
+mono.schedule @last_task_outside target("gfx950") grid(4 x 64) {
+  // expected-note @below {{declared here with shape [6, 64]}}
+  %a = mono.operand "a" read [6, 64] : f32
+  mono.stage "s" (%t) tasks [4] base [0] {
+    // expected-error @below {{expected a box inside operand 'a', but task 3 of stage 's' covers 6 to 8 of 6 on axis 0}}
+    %v = mono.load %a[%t * 2, 0] [2, 64] : tensor<2x64xf32>
+  }
+}
+
+// -----
+
+mono.schedule @rank_outside target("gfx950") grid(4 x 64) {
+  %rank = mono.ranks [4]
+  // expected-note @below {{declared here with shape [3, 64]}}
+  %a = mono.operand "a" read [3, 64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{expected a box inside operand 'a', but task 0 of stage 's' covers 3 to 4 of 3 on axis 0 on rank 3}}
+    %v = mono.load %a[%rank, 0] [1, 64] : tensor<1x64xf32>
+  }
+}
+
+// -----
+
+mono.schedule @first_task_before_the_start target("gfx950") grid(4 x 64) {
+  // expected-note @below {{declared here with shape [4, 64]}}
+  %a = mono.operand "a" read [4, 64] : f32
+  mono.stage "s" (%t) tasks [4] base [0] {
+    // expected-error @below {{expected a box inside operand 'a', but task 0 of stage 's' covers -1 to 0 of 4 on axis 0}}
+    %v = mono.load %a[%t - 1, 0] [1, 64] : tensor<1x64xf32>
+  }
+}
+
+// -----
+
+// The left neighbour of rank 0, without the mod.
+mono.schedule @left_neighbour_of_rank_zero target("gfx950") grid(4 x 64) {
+  %rank = mono.ranks [4]
+  // expected-note @below {{declared here with shape [4, 64]}}
+  %m = mono.mailbox "m" tagged scope(peers) slots(2) [4, 64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{expected a box inside mailbox 'm', but task 0 of stage 's' covers -1 to 0 of 4 on axis 0 on rank 0}}
+    %v = mono.receive %m[%rank - 1, 0] [1, 64] : tensor<1x64xf32>
+  }
+}
+
+// -----
+
+mono.schedule @post_past_the_mailbox target("gfx950") grid(4 x 64) {
+  %a = mono.operand "a" read [64] : f32
+  // expected-note @below {{declared here with shape [4, 64]}}
+  %m = mono.mailbox "m" tagged scope(device) slots(1) [4, 64] : f32
+  mono.stage "s" (%t) tasks [5] base [0] {
+    %v = mono.load %a[0] [64] : tensor<64xf32>
+    // expected-error @below {{expected a box inside mailbox 'm', but task 4 of stage 's' covers 4 to 5 of 4 on axis 0}}
+    mono.post %v to %m[%t, 0] : tensor<64xf32>
+  }
+}
+
+// -----
+
+mono.schedule @store_past_the_output target("gfx950") grid(4 x 64) {
+  // expected-note @below {{declared here with shape [200]}}
+  %y = mono.operand "y" write [200] : f32
+  mono.stage "s" (%t) tasks [4] base [0] {
+    %v = arith.constant dense<0.0> : tensor<64xf32>
+    // expected-error @below {{expected a box inside operand 'y', but task 3 of stage 's' covers 192 to 256 of 200 on axis 0}}
+    mono.store %v, %y[%t * 64] : tensor<64xf32>
+  }
+}
+
+// -----
+
+mono.schedule @store_past_the_region target("gfx950") grid(4 x 64) {
+  // expected-note @below {{declared here with shape [2, 64]}}
+  %r = mono.region "r" [2, 64] : f32
+  mono.stage "s" (%t) tasks [3] base [0] {
+    %v = arith.constant dense<0.0> : tensor<64xf32>
+    // expected-error @below {{expected a box inside region 'r', but task 2 of stage 's' covers 2 to 3 of 2 on axis 0}}
+    mono.store %v, %r[%t, 0] : tensor<64xf32>
+  }
+}
+
+// -----
+
+// 40 rows of weights are not a multiple of what 3 tasks of 16 rows fetch.
+mono.schedule @weight_rows_past_the_end target("gfx950") grid(4 x 64) {
+  // expected-note @below {{declared here with shape [32, 64]}}
+  %w = mono.operand "w" read weight [32, 64] : bf16, #mono.mfma_rows<16>
+  mono.stage "s" (%t) tasks [3] base [0] {
+    // expected-error @below {{expected a box inside operand 'w', but task 2 of stage 's' covers 32 to 48 of 32 on axis 0}}
+    %rows = mono.stream %w[%t * 16, 0] [16, 64] split_k(1)
+  }
+}
+
+// -----
+
+mono.schedule @activations_past_the_end target("gfx950") grid(4 x 64) {
+  // expected-note @below {{declared here with shape [4, 128]}}
+  %x = mono.operand "x" read [4, 128] : bf16
+  %w = mono.operand "w" read weight [16, 64] : bf16, #mono.mfma_rows<16>
+  mono.stage "s" (%t) tasks [3] base [0] {
+    %rows = mono.stream %w[0, 0] [16, 64] split_k(1)
+    // expected-error @below {{expected a box inside operand 'x', but task 2 of stage 's' covers 128 to 192 of 128 on axis 1}}
+    %v = mono.contract %x[0, %t * 64] [4, 64], %rows : tensor<4x16xf32>
+  }
+}
+
+// -----
+
+mono.schedule @division_by_zero target("gfx950") grid(4 x 64) {
+  %a = mono.operand "a" read [4, 64] : f32
+  mono.stage "s" (%t) tasks [2] base [0] {
+    // expected-error @below {{expected offsets with a value (division by zero?)}}
+    %v = mono.load %a[1 floordiv symbol(%t), 0] [1, 64] : tensor<1x64xf32>
+  }
+}
+
+// -----
+
+mono.schedule @computed_offset target("gfx950") grid(4 x 64) {
+  %a = mono.operand "a" read [4, 64] : f32
+  mono.stage "s" (%t) tasks [2] base [0] {
+    %two = arith.addi %t, %t : index
+    // expected-error @below {{expected offsets that depend on the task, the rank and parameters only}}
+    %v = mono.load %a[%two, 0] [1, 64] : tensor<1x64xf32>
+  }
+}
+
+// -----
+
+// Task 1 would start in the middle of a word that task 0 also writes.
+mono.schedule @half_a_tagged_word target("gfx950") grid(4 x 64) {
+  %a = mono.operand "a" read [2] : bf16
+  %m = mono.mailbox "m" tagged scope(device) slots(1) [8] : bf16
+  mono.stage "s" (%t) tasks [2] base [0] {
+    %v = mono.load %a[0] [2] : tensor<2xbf16>
+    // expected-error @below {{expected offsets on axis 0 that are multiples of 2 (two bf16 share a tagged word), but task 1 of stage 's' is at 3}}
+    mono.post %v to %m[symbol(%t) * 3] : tensor<2xbf16>
+  }
+}
+
+// -----
+
+mono.schedule @half_a_tagged_word_received target("gfx950") grid(4 x 64) {
+  %m = mono.mailbox "m" tagged scope(device) slots(1) [8] : bf16
+  mono.stage "s" (%t) tasks [2] base [0] {
+    // expected-error @below {{expected offsets on axis 0 that are multiples of 2 (two bf16 share a tagged word), but task 1 of stage 's' is at 1}}
+    %v = mono.receive %m[symbol(%t)] [2] : tensor<2xbf16>
+  }
+}
+
+// -----
+
+mono.schedule @half_a_weight_tile target("gfx950") grid(4 x 64) {
+  %w = mono.operand "w" read weight [64, 64] : bf16, #mono.mfma_rows<16>
+  mono.stage "s" (%t) tasks [2] base [0] {
+    // expected-error @below {{expected offsets on axis 0 that are multiples of 16 (the tile of #mono.mfma_rows<16>), but task 1 of stage 's' is at 8}}
+    %rows = mono.stream %w[symbol(%t) * 8, 0] [16, 64] split_k(1)
+  }
+}
+
+// -----
+
+mono.schedule @activations_off_their_16_bytes target("gfx950") grid(4 x 64) {
+  %x = mono.operand "x" read [4, 128] : bf16
+  %w = mono.operand "w" read weight [16, 64] : bf16, #mono.mfma_rows<16>
+  mono.stage "s" (%t) tasks [2] base [0] {
+    %rows = mono.stream %w[0, 0] [16, 64] split_k(1)
+    // expected-error @below {{expected offsets on axis 1 that are multiples of 8 (16-byte loads), but task 1 of stage 's' is at 4}}
+    %v = mono.contract %x[0, symbol(%t) * 4] [4, 64], %rows : tensor<4x16xf32>
+  }
+}

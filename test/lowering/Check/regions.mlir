@@ -1,0 +1,115 @@
+// LDS read before it was written, or where another workgroup wrote it.
+// RUN: mono-opt %s -split-input-file -verify-diagnostics --mono-check-schedule
+
+mono.schedule @never_written target("gfx950") grid(4 x 64) {
+  // expected-note @below {{declared here; no stage writes it}}
+  %r = mono.region "r" [2, 64] : f32
+  mono.stage "s" (%t) tasks [1] base [2] {
+    // expected-error @below {{task 0 of stage 's' on workgroup 2 reads element [0, 0] of region 'r', which this workgroup has not written in this launch}}
+    %v = mono.load %r[0, 0] [2, 64] : tensor<2x64xf32>
+  }
+}
+
+// -----
+
+mono.schedule @written_in_part target("gfx950") grid(4 x 64) {
+  %r = mono.region "r" [2, 64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %c = arith.constant dense<1.0> : tensor<64xf32>
+    // expected-note @below {{stage 's' writes it here, on its own workgroups}}
+    mono.store %c, %r[0, 0] : tensor<64xf32>
+    // expected-error @below {{task 0 of stage 's' on workgroup 0 reads element [1, 0] of region 'r', which this workgroup has not written in this launch}}
+    %v = mono.load %r[0, 0] [2, 64] : tensor<2x64xf32>
+  }
+}
+
+// -----
+
+// As sglang 37287 the other way round: the reader sits before the writer.
+mono.schedule @written_after_it_is_read target("gfx950") grid(4 x 64) {
+  %r = mono.region "r" [64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{task 0 of stage 's' on workgroup 0 reads element [0] of region 'r', which this workgroup has not written in this launch}}
+    %v = mono.load %r[0] [64] : tensor<64xf32>
+    // expected-note @below {{stage 's' writes it here, on its own workgroups}}
+    mono.store %v, %r[0] : tensor<64xf32>
+  }
+}
+
+// -----
+
+// The base of the second stage is one off: its last workgroup never ran the first.
+mono.schedule @written_by_another_workgroup target("gfx950") grid(4 x 64) {
+  %r = mono.region "r" [64] : f32
+  mono.stage "fill" (%t) tasks [2] base [0] {
+    %c = arith.constant dense<1.0> : tensor<64xf32>
+    // expected-note @below {{stage 'fill' writes it here, on its own workgroups}}
+    mono.store %c, %r[0] : tensor<64xf32>
+  }
+  mono.stage "use" (%t) tasks [2] base [1] {
+    // expected-error @below {{task 1 of stage 'use' on workgroup 2 reads element [0] of region 'r', which this workgroup has not written in this launch}}
+    %v = mono.load %r[0] [64] : tensor<64xf32>
+  }
+}
+
+// -----
+
+// The second stage has tasks on workgroups that the first has none on.
+mono.schedule @written_by_too_few_workgroups target("gfx950") grid(4 x 64) {
+  %r = mono.region "r" [64] : f32
+  mono.stage "fill" (%t) tasks [3] base [0] {
+    %c = arith.constant dense<1.0> : tensor<64xf32>
+    // expected-note @below {{stage 'fill' writes it here, on its own workgroups}}
+    mono.store %c, %r[0] : tensor<64xf32>
+  }
+  mono.stage "use" (%t) tasks [4] base [0] {
+    // expected-error @below {{task 3 of stage 'use' on workgroup 3 reads element [0] of region 'r'}}
+    %v = mono.load %r[0] [64] : tensor<64xf32>
+  }
+}
+
+// -----
+
+// Each task fills its own row, and task 0 already reads the row of task 1.
+mono.schedule @row_of_a_later_task target("gfx950") grid(1 x 64) {
+  %r = mono.region "r" [2, 64] : f32
+  mono.stage "s" (%t) tasks [2] base [0] {
+    %c = arith.constant dense<1.0> : tensor<64xf32>
+    // expected-note @below {{stage 's' writes it here, on its own workgroups}}
+    mono.store %c, %r[%t, 0] : tensor<64xf32>
+    // expected-error @below {{task 0 of stage 's' on workgroup 0 reads element [1, 0] of region 'r'}}
+    %v = mono.load %r[1 - %t, 0] [1, 64] : tensor<1x64xf32>
+  }
+}
+
+// -----
+
+// Rank 0 writes row 0 and reads it; rank 1 writes row 1 and reads row 0.
+mono.schedule @row_of_another_rank target("gfx950") grid(4 x 64) {
+  %rank = mono.ranks [2]
+  %r = mono.region "r" [2, 64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %c = arith.constant dense<1.0> : tensor<64xf32>
+    // expected-note @below {{stage 's' writes it here, on its own workgroups}}
+    mono.store %c, %r[%rank, 0] : tensor<64xf32>
+    // expected-error @below {{task 0 of stage 's' on workgroup 0 reads element [0, 0] of region 'r'}}
+    %v = mono.load %r[0, 0] [1, 64] : tensor<1x64xf32>
+  }
+}
+
+// -----
+
+// The contraction reads a column block that the copy left out.
+mono.schedule @contraction_of_an_unwritten_block target("gfx950") grid(4 x 64) {
+  %a = mono.operand "a" read [4, 64] : bf16
+  %w = mono.operand "w" read weight [16, 128] : bf16, #mono.mfma_rows<16>
+  %r = mono.region "r" [4, 128] : bf16
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %rows = mono.stream %w[0, 0] [16, 128] split_k(1)
+    %v = mono.load %a[0, 0] [4, 64] : tensor<4x64xbf16>
+    // expected-note @below {{stage 's' writes it here, on its own workgroups}}
+    mono.store %v, %r[0, 0] : tensor<4x64xbf16>
+    // expected-error @below {{task 0 of stage 's' on workgroup 0 reads element [0, 64] of region 'r'}}
+    %y = mono.contract %r[0, 0] [4, 128], %rows : tensor<4x16xf32>
+  }
+}

@@ -1,0 +1,137 @@
+// What binding leaves open, sizes no chip has, and ops in the wrong place.
+// RUN: mono-opt %s -split-input-file -verify-diagnostics --mono-check-schedule
+
+// expected-error @below {{expected a mono.schedule in the file}}
+module {
+}
+
+// -----
+
+// expected-error @below {{expected at least one stage}}
+mono.schedule @nothing target("gfx950") grid(4 x 64) {
+}
+
+// -----
+
+mono.schedule @shape_by_rank target("gfx950") grid(4 x 64) {
+  %rank = mono.ranks [4]
+  // expected-error @below {{expected sizes that parameters decide}}
+  %a = mono.operand "a" read [%rank, 64] : f32
+  mono.stage "s" (%t) tasks [2] base [0] {
+  }
+}
+
+// -----
+
+mono.schedule @tasks_by_rank target("gfx950") grid(4 x 64) {
+  %rank = mono.ranks [4]
+  // expected-error @below {{expected sizes that parameters decide}}
+  mono.stage "s" (%t) tasks [%rank + 1] base [0] {
+  }
+}
+
+// -----
+
+mono.schedule @base_by_rank target("gfx950") grid(4 x 64) {
+  %rank = mono.ranks [4]
+  // expected-error @below {{expected a base that parameters decide}}
+  mono.stage "s" (%t) tasks [2] base [%rank] {
+  }
+}
+
+// -----
+
+mono.schedule @ranks_by_rank target("gfx950") grid(4 x 64) {
+  %rank = mono.ranks [4]
+  // expected-error @below {{expected a number of ranks that parameters decide}}
+  %other = mono.ranks [%rank + 1]
+  mono.stage "s" (%t) tasks [2] base [0] {
+  }
+}
+
+// -----
+
+mono.schedule @two_numbers_of_ranks target("gfx950") grid(4 x 64) {
+  // expected-note @below {{the first is here}}
+  %rank = mono.ranks [4]
+  // expected-error @below {{expected one mono.ranks in a schedule}}
+  %other = mono.ranks [2]
+  mono.stage "s" (%t) tasks [2] base [0] {
+  }
+}
+
+// -----
+
+// Every workgroup would post it, and no check of a stage would see it.
+mono.schedule @post_outside_a_stage target("gfx950") grid(4 x 64) {
+  %m = mono.mailbox "m" tagged scope(device) slots(1) [64] : f32
+  %v = arith.constant dense<1.0> : tensor<64xf32>
+  // expected-error @below {{expected 'mono.post' inside a stage}}
+  mono.post %v to %m[0] : tensor<64xf32>
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %w = mono.receive %m[0] [64] : tensor<64xf32>
+  }
+}
+
+// -----
+
+// A wait that only some tasks reach.
+mono.schedule @wait_under_a_condition target("gfx950") grid(4 x 64) {
+  %a = mono.operand "a" read [64] : f32
+  %m = mono.mailbox "m" tagged scope(device) slots(1) [64] : f32
+  mono.stage "s" (%t) tasks [4] base [0] {
+    %two = arith.constant 2 : index
+    %some = arith.cmpi ult, %t, %two : index
+    // expected-error @below {{expected a stage without control flow, but got 'scf.if'}}
+    scf.if %some {
+      %w = mono.receive %m[0] [64] : tensor<64xf32>
+    }
+  }
+}
+
+// -----
+
+mono.schedule @region_larger_than_the_lds target("gfx950") grid(4 x 64) {
+  // expected-error @below {{expected at most 163840 bytes of LDS (gfx950, one workgroup), but region 'r' needs 196608}}
+  %r = mono.region "r" [8, 6144] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+  }
+}
+
+// -----
+
+// The row fits to the byte; its padding does not.
+mono.schedule @padding_past_the_lds target("gfx950") grid(4 x 64) {
+  // expected-error @below {{expected at most 163840 bytes of LDS (gfx950, one workgroup), but region 'r' needs 163856}}
+  %r = mono.region "r" [81920] pad(8) : bf16
+  mono.stage "s" (%t) tasks [1] base [0] {
+  }
+}
+
+// -----
+
+mono.schedule @operand_past_32_bits target("gfx950") grid(4 x 64) {
+  // expected-error @below {{expected at most 2147483647 bytes (32-bit offsets), but operand 'a' needs 2147483648}}
+  %a = mono.operand "a" read [32768, 16384] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+  }
+}
+
+// -----
+
+mono.schedule @operand_past_64_bits target("gfx950") grid(4 x 64) {
+  // expected-error @below {{expected at most 2147483647 bytes (32-bit offsets), but operand 'a' needs more than 2^63}}
+  %a = mono.operand "a" read [4294967296, 4294967296] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+  }
+}
+
+// -----
+
+// 8 bytes for each f32, and 4 slots of them.
+mono.schedule @mailbox_past_32_bits target("gfx950") grid(4 x 64) {
+  // expected-error @below {{expected at most 2147483647 bytes (32-bit offsets), but mailbox 'm' needs 4294967296}}
+  %m = mono.mailbox "m" tagged scope(device) slots(4) [16384, 8192] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+  }
+}

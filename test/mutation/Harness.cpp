@@ -1,0 +1,261 @@
+// Compiles and runs.
+#include "test/mutation/Harness.h"
+
+#include "lowering/Manifest.h"
+#include "lowering/Passes.h"
+#include "lowering/Pipeline.h"
+#include "lowering/codeobject/CodeObject.h"
+#include "mlir/Dialect/AMDGPU/IR/AMDGPUDialect.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "runtime/Manifest.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/Support/Endian.h"
+#include <random>
+
+using namespace mlir;
+
+namespace mono::test {
+
+//===----------------------------------------------------------------------===//
+// Compilation
+//===----------------------------------------------------------------------===//
+
+OwningOpRef<ModuleOp> bindFile(MLIRContext &context, StringRef path, ArrayRef<std::string> params) {
+  auto module = parseSourceFile<ModuleOp>(path, ParserConfig(&context));
+  if (!module)
+    return {};
+  // What the command line would put into the manifest.
+  Builder builder(&context);
+  (*module)->setAttr(kSourceAttr, builder.getDictionaryAttr(
+                                      {builder.getNamedAttr("file", builder.getStringAttr(path)),
+                                       builder.getNamedAttr("hash", builder.getStringAttr("0"))}));
+  PipelineParams pipeline;
+  pipeline.params.assign(params.begin(), params.end());
+  PassManager pm(&context);
+  buildPipeline(pm, pipeline, Step::Bound, Step::Bound);
+  return succeeded(pm.run(*module)) ? std::move(module) : OwningOpRef<ModuleOp>();
+}
+
+std::string check(ModuleOp module) {
+  std::string first;
+  ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diag) {
+    if (first.empty() && diag.getSeverity() == DiagnosticSeverity::Error)
+      first = diag.str();
+    return success();
+  });
+  PassManager pm(module.getContext());
+  buildPipeline(pm, {}, Step::Checked, Step::Placed);
+  bool accepted = succeeded(verify(module)) && succeeded(pm.run(module));
+  return accepted ? std::string() : first.empty() ? "rejected without a message" : first;
+}
+
+llvm::Expected<Compiled> compilePlaced(ModuleOp module, int64_t skipBarrier) {
+  auto failure = [](const Twine &text) {
+    return llvm::createStringError(llvm::inconvertibleErrorCode(), text);
+  };
+  std::string message;
+  ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diag) {
+    message += diag.str() + "; ";
+    return success();
+  });
+  Compiled result;
+  PassManager device(module.getContext()), rocdl(module.getContext());
+  device.addPass(createDevicePass({/*watchdog=*/0, skipBarrier}));
+  if (failed(device.run(module)))
+    return failure("code generation: " + message);
+  module.walk([&](amdgpu::LDSBarrierOp) { ++result.barriers; });
+  buildPipeline(rocdl, {}, Step::Rocdl, Step::Rocdl);
+  if (failed(rocdl.run(module)))
+    return failure("code generation: " + message);
+  llvm::LLVMContext context;
+  auto target = createTargetMachine();
+  if (!target)
+    return target.takeError();
+  auto llvmModule = translate(*module.getOps<gpu::GPUModuleOp>().begin(), context, **target);
+  if (!llvmModule)
+    return llvmModule.takeError();
+  optimize(**llvmModule, **target);
+  auto object = emitMachineCode(**llvmModule, **target, llvm::CodeGenFileType::ObjectFile);
+  if (!object)
+    return object.takeError();
+  auto code = linkWithLld(*object);
+  if (!code)
+    return code.takeError();
+  result.codeObject = std::move(*code);
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Emulation
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Small values of either sign, other ones for each seed, so that no sum overflows and stale data
+/// shows.
+std::vector<uint8_t> inputFor(const TensorType &type, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<uint8_t> bytes(type.bytes());
+  unsigned width = elementBytes(type.element);
+  for (size_t at = 0; at < bytes.size(); at += width) {
+    if (type.element == ElementType::I32) {
+      llvm::support::endian::write32le(&bytes[at], random() % 1000);
+      continue;
+    }
+    float value = (int64_t(random() % 2001) - 1000) / 512.0f;
+    uint32_t bits = llvm::bit_cast<uint32_t>(value);
+    if (type.element == ElementType::F32)
+      llvm::support::endian::write32le(&bytes[at], bits);
+    else
+      llvm::support::endian::write16le(&bytes[at], bits >> 16);
+  }
+  return bytes;
+}
+
+/// One machine with a loaded kernel on each rank, and the operands of all launches.
+class Run {
+public:
+  Run(const Manifest &manifest, unsigned launches, const emu::Options &options)
+      : manifest(manifest), launches(launches), machine(manifest.ranks, options) {}
+
+  llvm::Expected<std::vector<uint8_t>> run(ArrayRef<uint8_t> codeObject) {
+    for (unsigned rank = 0; rank < manifest.ranks; ++rank)
+      if (llvm::Error error = addRank(rank, codeObject))
+        return error;
+    if (llvm::Error error = fillPeerTables())
+      return error;
+    // Launches of a rank run in this order, ranks side by side.
+    std::vector<emu::Launch> queue;
+    for (unsigned launch = 0; launch < launches; ++launch)
+      for (Rank &rank : ranks)
+        queue.push_back(rank.launches[launch]);
+    if (llvm::Error error = machine.run(queue))
+      return error;
+    return outputs();
+  }
+
+private:
+  struct Output {
+    emu::DevicePtr memory;
+    uint64_t bytes;
+  };
+  struct Rank {
+    emu::DevicePtr peerMailboxes = 0, peerTable = 0;
+    std::vector<emu::Launch> launches;
+    std::vector<Output> outputs;
+  };
+
+  llvm::Expected<emu::DevicePtr> zeroed(unsigned rank, uint64_t bytes, StringRef name,
+                                        emu::MemoryKind kind = emu::MemoryKind::Device) {
+    bytes = std::max<uint64_t>(bytes, 8);
+    auto memory = machine.allocate(rank, bytes, name, kind);
+    if (memory)
+      if (llvm::Error error = machine.fill(rank, *memory, 0, bytes))
+        return error;
+    return memory;
+  }
+
+  llvm::Error addRank(unsigned number, ArrayRef<uint8_t> codeObject) {
+    Rank &rank = ranks.emplace_back();
+    auto module = machine.load(number, codeObject);
+    auto device = zeroed(number, manifest.deviceMailboxBytes, "device mailboxes");
+    auto peers =
+        zeroed(number, manifest.peerMailboxBytes, "peer mailboxes", emu::MemoryKind::PeerVisible);
+    auto table = zeroed(number, 8 * manifest.ranks, "peer table");
+    auto epochs = zeroed(number, manifest.epochBytes, "epoch words");
+    for (auto *each : {&device, &peers, &table, &epochs})
+      if (!*each)
+        return each->takeError();
+    if (!module)
+      return module.takeError();
+    rank.peerMailboxes = *peers;
+    rank.peerTable = *table;
+    for (unsigned index = 0; index < launches; ++index) {
+      emu::Launch launch;
+      launch.rank = number;
+      launch.module = *module;
+      launch.kernel = manifest.kernel;
+      launch.grid = {manifest.ctas, 1, 1};
+      launch.block = {manifest.threads, 1, 1};
+      launch.dynamicLdsBytes = manifest.dynamicLdsBytes;
+      launch.resident = true;
+      auto operands = addOperands(rank, number, index);
+      if (!operands)
+        return operands.takeError();
+      operands->append({*device, *table, *epochs});
+      launch.kernarg.resize(manifest.kernargBytes());
+      for (auto [i, pointer] : llvm::enumerate(*operands))
+        llvm::support::endian::write64le(&launch.kernarg[8 * i], pointer);
+      llvm::support::endian::write32le(&launch.kernarg[8 * operands->size()], number);
+      rank.launches.push_back(std::move(launch));
+    }
+    return llvm::Error::success();
+  }
+
+  llvm::Expected<SmallVector<emu::DevicePtr>> addOperands(Rank &rank, unsigned number,
+                                                          unsigned launch) {
+    SmallVector<emu::DevicePtr> pointers;
+    for (auto [index, operand] : llvm::enumerate(manifest.operands)) {
+      // Weights stay what they are.
+      if (operand.role == Role::Weight && launch > 0) {
+        pointers.push_back(
+            llvm::support::endian::read64le(&rank.launches.front().kernarg[8 * index]));
+        continue;
+      }
+      auto memory = machine.allocate(number, operand.type.bytes(), operand.name);
+      if (!memory)
+        return memory.takeError();
+      pointers.push_back(*memory);
+      if (operand.access != OperandAccess::Read)
+        rank.outputs.push_back({*memory, operand.type.bytes()});
+      if (operand.access == OperandAccess::Write)
+        continue;
+      uint64_t seed = (index * 64 + launch) * 64 + number;
+      if (llvm::Error error = machine.write(number, *memory, inputFor(operand.type, seed)))
+        return error;
+    }
+    return pointers;
+  }
+
+  llvm::Error fillPeerTables() {
+    std::vector<uint8_t> table(8 * ranks.size());
+    for (auto [index, rank] : llvm::enumerate(ranks))
+      llvm::support::endian::write64le(&table[8 * index], rank.peerMailboxes);
+    for (auto [index, rank] : llvm::enumerate(ranks))
+      if (llvm::Error error = machine.write(index, rank.peerTable, table))
+        return error;
+    return llvm::Error::success();
+  }
+
+  llvm::Expected<std::vector<uint8_t>> outputs() {
+    std::vector<uint8_t> all;
+    for (auto [index, rank] : llvm::enumerate(ranks))
+      for (const Output &output : rank.outputs) {
+        size_t at = all.size();
+        all.resize(at + output.bytes);
+        if (llvm::Error error =
+                machine.read(index, output.memory, MutableArrayRef(all).drop_front(at)))
+          return error;
+      }
+    return all;
+  }
+
+  const Manifest &manifest;
+  unsigned launches;
+  emu::Machine machine;
+  std::vector<Rank> ranks;
+};
+
+} // namespace
+
+llvm::Expected<std::vector<uint8_t>> runLaunches(ArrayRef<uint8_t> codeObject, unsigned launches,
+                                                 const emu::Options &options) {
+  auto manifest = readManifest(codeObject);
+  if (!manifest)
+    return manifest.takeError();
+  return Run(*manifest, launches, options).run(codeObject);
+}
+
+} // namespace mono::test

@@ -1,0 +1,34 @@
+// From a bound schedule to its outputs on the emulator, without the command line in between.
+#pragma once
+
+#include "mlir/IR/BuiltinOps.h"
+#include "runtime/emulator/Emulator.h"
+#include "llvm/Support/Error.h"
+#include <string>
+#include <vector>
+
+namespace mono::test {
+
+/// Reads a schedule file and binds its parameters, `NAME=INT` each. Null after a message on stderr.
+mlir::OwningOpRef<mlir::ModuleOp> bindFile(mlir::MLIRContext &context, llvm::StringRef path,
+                                           llvm::ArrayRef<std::string> params);
+
+/// What the verifiers, the checks and the placement say about a bound module, which is placed in
+/// place: empty if they accept it, else the first error.
+std::string check(mlir::ModuleOp module);
+
+/// A compiled module and how many LDS barriers it has.
+struct Compiled {
+  std::vector<uint8_t> codeObject;
+  int64_t barriers = 0;
+};
+/// Compiles a placed module, leaving out the barrier of that number (-1: none).
+llvm::Expected<Compiled> compilePlaced(mlir::ModuleOp module, int64_t skipBarrier = -1);
+
+/// Runs `launches` launches of all ranks, one behind the other on each rank and with nothing that
+/// keeps the ranks together, with other operands in each launch. Returns all outputs of all ranks
+/// and launches. Error: what the emulator found.
+llvm::Expected<std::vector<uint8_t>> runLaunches(llvm::ArrayRef<uint8_t> codeObject,
+                                                 unsigned launches, const emu::Options &options);
+
+} // namespace mono::test

@@ -1,0 +1,111 @@
+// Ordinary HIP programs on the emulator's libamdhip64: each checks its own values and says with its
+// exit status whether they are right.
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Program.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+using namespace llvm;
+
+namespace {
+
+struct Outcome {
+  int status;
+  std::string out, err;
+};
+
+std::string readFile(StringRef path) {
+  auto buffer = MemoryBuffer::getFile(path);
+  return buffer ? (*buffer)->getBuffer().str() : "";
+}
+
+/// Runs a program with our library first on the loader's path and more variables set.
+Outcome run(const std::string &path, std::vector<std::string> arguments = {},
+            std::vector<std::string> variables = {}) {
+  variables.push_back("LD_LIBRARY_PATH=" MONO_HIP_LIBRARY_DIR);
+  variables.push_back(std::string("PATH=") + std::getenv("PATH"));
+  SmallString<128> out, err;
+  EXPECT_FALSE(sys::fs::createTemporaryFile("hip", "out", out));
+  EXPECT_FALSE(sys::fs::createTemporaryFile("hip", "err", err));
+  scope_exit cleanup([&] {
+    sys::fs::remove(out);
+    sys::fs::remove(err);
+  });
+  arguments.insert(arguments.begin(), path);
+  std::vector<StringRef> argv(arguments.begin(), arguments.end());
+  std::vector<StringRef> env(variables.begin(), variables.end());
+  constexpr unsigned secondsToWait = 120;
+  std::string message;
+  int status = sys::ExecuteAndWait(path, argv, ArrayRef(env), {std::nullopt, out.str(), err.str()},
+                                   secondsToWait, 0, &message);
+  return {status, readFile(out), readFile(err) + message};
+}
+
+std::string programPath(const std::string &name) {
+  return std::string(MONO_HIP_PROGRAM_DIR) + "/" + name;
+}
+
+void expectGood(const std::string &name, std::vector<std::string> arguments = {},
+                std::vector<std::string> variables = {}) {
+  Outcome outcome = run(programPath(name), std::move(arguments), std::move(variables));
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+}
+
+} // namespace
+
+TEST(HipProgram, VectorAdd) { expectGood("vector_add"); }
+TEST(HipProgram, ReductionFromCompressedBundle) { expectGood("reduction"); }
+TEST(HipProgram, StreamsAndEvents) { expectGood("streams_events"); }
+TEST(HipProgram, Symbols) { expectGood("symbols"); }
+TEST(HipProgram, Graphs) { expectGood("graphs"); }
+TEST(HipProgram, CooperativeLaunch) { expectGood("cooperative"); }
+TEST(HipProgram, ManagedPinnedAndRegisteredMemory) { expectGood("host_memory"); }
+TEST(HipProgram, CopiesAndFills) { expectGood("copies"); }
+TEST(HipProgram, StreamOrderedAllocation) { expectGood("pools"); }
+TEST(HipProgram, MemoryOfAnotherProcess) { expectGood("ipc"); }
+TEST(HipProgram, DevicesWaitForEachOther) {
+  // On a busy machine the host threads of the program can be far apart.
+  expectGood("peers", {}, {"MONO_HIP_GATHER_MS=1000"});
+}
+
+TEST(HipProgram, ModulesFromElfAndBundles) {
+  expectGood("module", {programPath("plain.hsaco"), programPath("bundle.hipfb"),
+                        programPath("compressed.hipfb")});
+}
+
+TEST(HipProgram, DeviceQueries) {
+  expectGood("device_queries", {"8"});
+  expectGood("device_queries", {"3"}, {"MONO_HIP_DEVICES=3"});
+}
+
+TEST(HipProgram, ErrorsAreReportedAndUnsupportedCallsNamedOnce) {
+  Outcome outcome = run(programPath("errors"));
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  StringRef err = outcome.err;
+  EXPECT_EQ(err.count("hip-emulator: hipMallocArray is not supported"), 1u) << outcome.err;
+  EXPECT_EQ(err.count("kernel failed: "), 3u) << outcome.err;
+  EXPECT_TRUE(err.contains("out-of-bounds access")) << outcome.err;
+  EXPECT_TRUE(err.contains("read of memory nobody wrote")) << outcome.err;
+  EXPECT_TRUE(err.contains("deadlock")) << outcome.err;
+}
+
+TEST(HipProgram, BadEnvironmentIsSaid) {
+  Outcome outcome = run(programPath("vector_add"), {}, {"MONO_HIP_DEVICES=many"});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_TRUE(StringRef(outcome.err)
+                  .contains("MONO_HIP_DEVICES: expected a number from 1 to 64, but got 'many'"))
+      << outcome.err;
+  outcome = run(programPath("vector_add"), {}, {"MONO_HIP_CHECKS=no-such-check"});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_TRUE(StringRef(outcome.err).contains("unknown check 'no-such-check'")) << outcome.err;
+}
+
+TEST(HipProgram, RuntimeProbeFindsTheLibrary) {
+  Outcome outcome = run(MONO_BINARY_DIR "/hip_probe_program", {}, {"MONO_HIP_DEVICES=5"});
+  EXPECT_EQ(outcome.out, "libamdhip64.so.7 5\n") << outcome.err;
+}

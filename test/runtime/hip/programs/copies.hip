@@ -1,0 +1,114 @@
+// 2D and 3D copies, fills of all element sizes, and copies between devices.
+#include "Check.h"
+
+#include <vector>
+
+using Bytes = std::vector<unsigned char>;
+
+static Bytes download(const void *device, size_t bytes) {
+  Bytes host(bytes);
+  HIP(hipMemcpy(host.data(), device, bytes, hipMemcpyDeviceToHost));
+  return host;
+}
+
+/// A 40 x 7 rectangle into pitched memory and back out to another pitch.
+static void rectangle() {
+  constexpr size_t width = 40, height = 7, hostPitch = 50, backPitch = 64;
+  void *device;
+  size_t pitch = 0;
+  HIP(hipMallocPitch(&device, &pitch, width, height));
+  EXPECT_TRUE(pitch >= width);
+  HIP(hipMemset(device, 0xEE, pitch * height));
+  Bytes host(hostPitch * height), back(backPitch * height, 0x11);
+  for (size_t n = 0; n < host.size(); ++n)
+    host[n] = static_cast<unsigned char>(n * 13);
+  HIP(hipMemcpy2D(device, pitch, host.data(), hostPitch, width, height, hipMemcpyHostToDevice));
+  Bytes raw = download(device, pitch * height);
+  for (size_t y = 0; y < height; ++y)
+    for (size_t x = 0; x < pitch; ++x)
+      EXPECT_EQ(int(raw[y * pitch + x]), x < width ? int(host[y * hostPitch + x]) : 0xEE);
+  HIP(hipMemcpy2DAsync(back.data(), backPitch, device, pitch, width, height, hipMemcpyDeviceToHost,
+                       nullptr));
+  HIP(hipDeviceSynchronize());
+  for (size_t y = 0; y < height; ++y)
+    for (size_t x = 0; x < backPitch; ++x)
+      EXPECT_EQ(int(back[y * backPitch + x]), x < width ? int(host[y * hostPitch + x]) : 0x11);
+  EXPECT_STATUS(
+      hipMemcpy2D(device, 16, host.data(), hostPitch, width, height, hipMemcpyHostToDevice),
+      hipErrorInvalidPitchValue);
+  HIP(hipFree(device));
+}
+
+/// A 3 x 2 x 2 box at (1, 1, 1) of a 6 x 4 x 4 volume.
+static void box() {
+  constexpr size_t w = 6, h = 4, d = 4;
+  Bytes host(w * h * d);
+  for (size_t n = 0; n < host.size(); ++n)
+    host[n] = static_cast<unsigned char>(n);
+  hipPitchedPtr device;
+  HIP(hipMalloc3D(&device, make_hipExtent(w, h, d)));
+  HIP(hipMemset3D(device, 0x77, make_hipExtent(w, h, d)));
+  hipMemcpy3DParms params = {};
+  params.srcPtr = make_hipPitchedPtr(host.data(), w, w, h);
+  params.dstPtr = device;
+  params.srcPos = params.dstPos = make_hipPos(1, 1, 1);
+  params.extent = make_hipExtent(3, 2, 2);
+  params.kind = hipMemcpyHostToDevice;
+  HIP(hipMemcpy3D(&params));
+  Bytes raw = download(device.ptr, device.pitch * (h * d - 1) + w);
+  for (size_t z = 0; z < d; ++z)
+    for (size_t y = 0; y < h; ++y)
+      for (size_t x = 0; x < w; ++x) {
+        bool inside = x >= 1 && x < 4 && y >= 1 && y < 3 && z >= 1 && z < 3;
+        EXPECT_EQ(int(raw[(z * h + y) * device.pitch + x]),
+                  inside ? int(host[(z * h + y) * w + x]) : 0x77);
+      }
+}
+
+static void fills() {
+  char *device;
+  HIP(hipMalloc(&device, 256));
+  HIP(hipMemset(device, 0, 256));
+  HIP(hipMemsetD8(device, 0x1A2 & 0xFF, 3));
+  HIP(hipMemsetD16(device + 4, 0xBEEF, 3));
+  HIP(hipMemsetD32(device + 12, 0x12345678, 2));
+  HIP(hipMemset2D(device + 64, 16, 5, 4, 3));
+  Bytes raw = download(device, 256), want(256);
+  unsigned char head[20] = {0xA2, 0xA2, 0xA2, 0,    0xEF, 0xBE, 0xEF, 0xBE, 0xEF, 0xBE,
+                            0,    0,    0x78, 0x56, 0x34, 0x12, 0x78, 0x56, 0x34, 0x12};
+  std::copy(head, head + 20, want.begin());
+  for (int row = 0; row < 3; ++row)
+    std::fill_n(want.begin() + 64 + 16 * row, 4, 5);
+  for (int n = 0; n < 256; ++n)
+    EXPECT_EQ(int(raw[n]), int(want[n]));
+  EXPECT_STATUS(hipMemsetD32(device + 2, 1, 1), hipErrorInvalidValue);
+}
+
+static void betweenDevices() {
+  int *first, *second, host[8], back[8] = {};
+  for (int n = 0; n < 8; ++n)
+    host[n] = n * n;
+  HIP(hipSetDevice(0));
+  HIP(hipMalloc(&first, sizeof(host)));
+  HIP(hipMemcpy(first, host, sizeof(host), hipMemcpyHostToDevice));
+  HIP(hipSetDevice(1));
+  HIP(hipMalloc(&second, sizeof(host)));
+  HIP(hipMemcpyPeer(second, 1, first, 0, sizeof(host)));
+  HIP(hipMemcpy(back, second, sizeof(host), hipMemcpyDefault));
+  for (int n = 0; n < 8; ++n)
+    EXPECT_EQ(back[n], n * n);
+  EXPECT_STATUS(hipMemcpyPeer(second, 1, first, 99, 4), hipErrorInvalidDevice);
+  // A whole buffer may be copied though only part of it was written.
+  void *part;
+  HIP(hipMalloc(&part, 64));
+  HIP(hipMemset(part, 3, 8));
+  Bytes raw = download(part, 64);
+  EXPECT_EQ(int(raw[7]), 3);
+}
+
+int main() {
+  rectangle();
+  box();
+  fills();
+  betweenDevices();
+}

@@ -1,0 +1,108 @@
+// Groups of one rank a process, with threads in place of processes and the stub in place of HIP:
+// all ranks have a group or none has.
+#include "runtime/Group.h"
+#include "test/runtime/ExchangeKernel.h"
+#include "test/runtime/hip-device/StubFixture.h"
+#include "test/runtime/ipc/Ranks.h"
+
+using namespace mono;
+using namespace mono::test;
+
+namespace {
+
+class GroupJoinTest : public StubHipTest {
+protected:
+  /// Only its folder and threads are wanted.
+  struct Ranks : RanksTest {
+    using RanksTest::onRanks;
+    using RanksTest::options;
+    using RanksTest::SetUp;
+    using RanksTest::TearDown;
+    void TestBody() override {}
+  };
+  void SetUp() override {
+    StubHipTest::SetUp();
+    ranks.SetUp();
+  }
+  void TearDown() override {
+    ranks.TearDown();
+    StubHipTest::TearDown();
+  }
+
+  using Check = llvm::function_ref<void(unsigned rank, Group &group)>;
+  /// Every rank joins with its code object; the messages of the ranks.
+  std::vector<std::string> join(const std::vector<uint8_t> (&code)[2], Check check) {
+    return ranks.onRanks(2, [&](unsigned rank) -> llvm::Error {
+      hip::HipSelection selection;
+      selection.first = rank;
+      auto node = open(selection);
+      auto meeting = ipc::Rendezvous::create(ranks.options(rank, 2));
+      if (!node || !meeting)
+        return llvm::joinErrors(node.takeError(), meeting.takeError());
+      auto group = Group::join((*node)->device(0), code[rank], *meeting);
+      if (!group)
+        return group.takeError();
+      check(rank, *group);
+      // Nobody unmaps before all have looked.
+      return meeting->allGather({}).takeError();
+    });
+  }
+  std::vector<std::string> join(const std::vector<uint8_t> (&code)[2]) {
+    return join(code, [](unsigned, Group &) { ADD_FAILURE() << "expected no group"; });
+  }
+
+  Ranks ranks;
+};
+
+TEST_F(GroupJoinTest, EveryRankReachesTheMailboxesOfAll) {
+  std::vector<uint8_t> code = exchangeCodeObject();
+  std::vector<std::string> errors = join({code, code}, [&](unsigned rank, Group &group) {
+    EXPECT_EQ(group.ranks(), 2u);
+    EXPECT_TRUE(group.isLocal(rank));
+    EXPECT_FALSE(group.isLocal(1 - rank));
+    std::vector<uint8_t> bytes(1024);
+    EXPECT_EQ(llvm::toString(group.write(rank, "in", bytes)), "");
+    EXPECT_EQ(llvm::toString(group.write(1 - rank, "in", bytes)),
+              "rank " + std::to_string(1 - rank) + " lives in another process");
+    EXPECT_EQ(llvm::toString(group.launch()), "");
+  });
+  EXPECT_EQ(errors, std::vector<std::string>(2));
+  EXPECT_EQ(stub->launches, 2);
+}
+
+TEST_F(GroupJoinTest, OtherCodeOnOneRankIsAnErrorOnAll) {
+  std::vector<std::string> errors = join({exchangeCodeObject(), exchangeCodeObject(2)});
+  for (const std::string &error : errors)
+    EXPECT_EQ(error.find("rank 1 runs other code than rank 0: SHA-256 "), 0u) << error;
+}
+
+TEST_F(GroupJoinTest, AnotherParameterOnOneRankIsAnErrorOnAll) {
+  std::string manifest = exchangeManifest();
+  manifest.replace(manifest.find("\"S\": 4"), 6, "\"S\": 5");
+  std::vector<std::string> errors = join({exchangeCodeObject(), exchangeCodeObject(manifest)});
+  EXPECT_EQ(errors, std::vector<std::string>(
+                        2, "rank 1 was compiled for S = 5, TP = 2, but rank 0 for S = 4, TP = 2"));
+}
+
+TEST_F(GroupJoinTest, ABrokenCodeObjectOnOneRankIsAnErrorOnAll) {
+  std::vector<std::string> errors = join({exchangeCodeObject(), {1, 2, 3}});
+  for (const std::string &error : errors)
+    EXPECT_EQ(error.find("rank 1: not a code object"), 0u) << error;
+}
+
+TEST_F(GroupJoinTest, AFaultInMappingOneRankIsAnErrorOnAll) {
+  stub->failing = "hipIpcOpenMemHandle";
+  std::vector<uint8_t> code = exchangeCodeObject();
+  std::vector<std::string> errors = join({code, code});
+  EXPECT_EQ(errors[0], errors[1]);
+  EXPECT_NE(errors[0].find("hipIpcOpenMemHandle: HIP error (999)"), std::string::npos) << errors[0];
+}
+
+TEST_F(GroupJoinTest, CoarseMailboxesOnOneRankAreAnErrorOnAll) {
+  stub->givesCoarse = true;
+  std::vector<uint8_t> code = exchangeCodeObject();
+  for (const std::string &error : join({code, code}))
+    EXPECT_NE(error.find("rank 0: "), std::string::npos) << error;
+}
+
+} // namespace

@@ -1,0 +1,249 @@
+// Rounds between ranks, each a thread here: all get the same, and all hear of every failure in
+// time.
+#include "runtime/ipc/Rendezvous.h"
+#include "test/runtime/ipc/Ranks.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+
+#include <fstream>
+#include <sys/stat.h>
+
+using namespace mono;
+using namespace mono::ipc;
+using namespace mono::test;
+using namespace std::chrono;
+
+namespace {
+
+class RendezvousTest : public RanksTest {};
+
+Payload bytes(llvm::StringRef text) { return {text.bytes_begin(), text.bytes_end()}; }
+
+TEST_F(RendezvousTest, AllGetAllInTheOrderOfRanks) {
+  std::vector<std::string> errors = onRanks(8, [&](unsigned rank) -> llvm::Error {
+    auto meeting = Rendezvous::create(options(rank, 8));
+    if (!meeting)
+      return meeting.takeError();
+    for (unsigned round = 0; round < 50; ++round) {
+      auto all = meeting->allGather(Payload(1000 * rank, static_cast<uint8_t>(rank + round)));
+      if (!all)
+        return all.takeError();
+      for (unsigned from = 0; from < 8; ++from)
+        EXPECT_EQ((*all)[from], Payload(1000 * from, static_cast<uint8_t>(from + round)));
+    }
+    return llvm::Error::success();
+  });
+  EXPECT_EQ(errors, std::vector<std::string>(8));
+  EXPECT_FALSE(llvm::sys::fs::exists(path())) << "the socket stays behind";
+}
+
+TEST_F(RendezvousTest, OneRankMeetsItself) {
+  auto meeting = Rendezvous::create(options(0, 1));
+  ASSERT_TRUE(bool(meeting)) << llvm::toString(meeting.takeError());
+  auto all = meeting->allGather(bytes("x"));
+  ASSERT_TRUE(bool(all));
+  EXPECT_EQ(*all, std::vector<Payload>{bytes("x")});
+}
+
+TEST_F(RendezvousTest, OptionsAreChecked) {
+  auto error = [&](unsigned rank, unsigned ranks) {
+    return llvm::toString(Rendezvous::create(options(rank, ranks)).takeError());
+  };
+  EXPECT_EQ(error(0, 0), "expected 1 to 64 ranks, but got 0");
+  EXPECT_EQ(error(0, 65), "expected 1 to 64 ranks, but got 65");
+  EXPECT_EQ(error(8, 8), "expected a rank below 8, but got 8");
+  RendezvousOptions longPath = options(0, 2);
+  longPath.path = std::string(108, 'x');
+  std::string text = llvm::toString(Rendezvous::create(longPath).takeError());
+  EXPECT_NE(text.find("expected a socket path of 1 to 107 bytes, but got 108"), std::string::npos);
+}
+
+TEST_F(RendezvousTest, AMissingRankIsAnErrorInTime) {
+  setTimeout(milliseconds(200));
+  auto start = steady_clock::now();
+  std::vector<std::string> errors =
+      onRanks(2, [&](unsigned rank) { return Rendezvous::create(options(rank, 3)).takeError(); });
+  EXPECT_LT(steady_clock::now() - start, seconds(3));
+  for (const std::string &error : errors)
+    EXPECT_NE(error.find("2 of 3 ranks have come: timed out"), std::string::npos) << error;
+}
+
+TEST_F(RendezvousTest, WithoutRankZeroNobodyMeets) {
+  setTimeout(milliseconds(50));
+  std::string error = llvm::toString(Rendezvous::create(options(1, 2)).takeError());
+  EXPECT_NE(error.find("timed out waiting for rank 0 to listen there"), std::string::npos) << error;
+}
+
+TEST_F(RendezvousTest, TwoOfOneRankAreAnErrorOnAll) {
+  const unsigned ranks[] = {0, 1, 1};
+  std::vector<std::string> errors = onRanks(
+      3, [&](unsigned index) { return Rendezvous::create(options(ranks[index], 3)).takeError(); });
+  for (const std::string &error : errors)
+    EXPECT_NE(error.find("two processes say that they are rank 1"), std::string::npos) << error;
+}
+
+TEST_F(RendezvousTest, AnotherNumberOfRanksIsAnErrorOnAll) {
+  const unsigned ranks[] = {2, 4};
+  std::vector<std::string> errors = onRanks(
+      2, [&](unsigned rank) { return Rendezvous::create(options(rank, ranks[rank])).takeError(); });
+  for (const std::string &error : errors)
+    EXPECT_NE(error.find("rank 1 expects 4 ranks, but rank 0 2"), std::string::npos) << error;
+}
+
+TEST_F(RendezvousTest, ALateRankIsNamedOnAll) {
+  setTimeout(milliseconds(300));
+  std::vector<std::string> errors = onRanks(3, [&](unsigned rank) -> llvm::Error {
+    auto meeting = Rendezvous::create(options(rank, 3));
+    if (!meeting)
+      return meeting.takeError();
+    if (rank == 2)
+      std::this_thread::sleep_for(milliseconds(900));
+    return meeting->allGather({}).takeError();
+  });
+  for (const std::string &error : errors)
+    EXPECT_EQ(error, "rank 2: timed out");
+}
+
+TEST_F(RendezvousTest, ARankThatLeavesIsNamedOnAll) {
+  std::vector<std::string> errors = onRanks(3, [&](unsigned rank) -> llvm::Error {
+    auto meeting = Rendezvous::create(options(rank, 3));
+    if (!meeting || rank == 1)
+      return meeting.takeError();
+    llvm::Error first = meeting->allGather({}).takeError();
+    // Once broken, always broken, and at once.
+    std::string second = llvm::toString(meeting->allGather({}).takeError());
+    EXPECT_EQ(second, "the rendezvous is broken: rank 1: it has left");
+    return first;
+  });
+  EXPECT_EQ(errors[0], "rank 1: it has left");
+  EXPECT_EQ(errors[2], "rank 1: it has left");
+}
+
+TEST_F(RendezvousTest, TooLargeAContributionIsRefused) {
+  auto meeting = Rendezvous::create(options(0, 1));
+  ASSERT_TRUE(bool(meeting));
+  EXPECT_EQ(llvm::toString(meeting->allGather(Payload(65537)).takeError()),
+            "expected at most 65536 bytes of rank 0, but got 65537");
+}
+
+// ---- what else may be at the path or come to it ------------------------------------------------
+
+TEST_F(RendezvousTest, ADeadSocketIsReplaced) {
+  {
+    auto dead = Socket::listenAt(path());
+    ASSERT_TRUE(bool(dead));
+  }
+  ASSERT_TRUE(llvm::sys::fs::exists(path()));
+  std::vector<std::string> errors =
+      onRanks(2, [&](unsigned rank) { return Rendezvous::create(options(rank, 2)).takeError(); });
+  EXPECT_EQ(errors, std::vector<std::string>(2));
+}
+
+TEST_F(RendezvousTest, ALivingSocketIsRespected) {
+  auto other = Socket::listenAt(path());
+  ASSERT_TRUE(bool(other));
+  std::string error = llvm::toString(Rendezvous::create(options(0, 2)).takeError());
+  EXPECT_NE(error.find("another group is meeting there"), std::string::npos) << error;
+}
+
+TEST_F(RendezvousTest, AFileIsRespected) {
+  std::ofstream(path()) << "mine";
+  std::string error = llvm::toString(Rendezvous::create(options(0, 2)).takeError());
+  EXPECT_NE(error.find("there is something that is no socket"), std::string::npos) << error;
+  std::string kept;
+  std::ifstream(path()) >> kept;
+  EXPECT_EQ(kept, "mine");
+}
+
+TEST_F(RendezvousTest, OnlyThisUserMayConnect) {
+  auto listener = Socket::listenAt(path());
+  ASSERT_TRUE(bool(listener));
+  struct stat facts = {};
+  ASSERT_EQ(::stat(path().c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 0777, 0600u);
+}
+
+/// What rank 0 says when a stranger sends these bytes instead of joining, and then waits or leaves.
+class StrangerTest : public RendezvousTest {
+protected:
+  std::string rootError(const Payload &message, bool leaves) {
+    std::string error;
+    std::thread root(
+        [&] { error = llvm::toString(Rendezvous::create(options(0, 2)).takeError()); });
+    {
+      auto stranger = Socket::connectTo(path(), soon());
+      EXPECT_TRUE(bool(stranger)) << llvm::toString(stranger.takeError());
+      llvm::consumeError(stranger->send(message, soon()));
+      if (!leaves)
+        root.join();
+    }
+    if (leaves)
+      root.join();
+    return error;
+  }
+  Payload message(Header header, const Payload &payload = {}) {
+    auto head = encodeHeader(header);
+    Payload all(head.begin(), head.end());
+    all.insert(all.end(), payload.begin(), payload.end());
+    return all;
+  }
+};
+
+TEST_F(StrangerTest, CannotHoldUpOrConfuseTheRoot) {
+  setTimeout(milliseconds(300));
+  auto says = [&](const Payload &sent, bool leaves, llvm::StringRef expected) {
+    std::string error = rootError(sent, leaves);
+    EXPECT_NE(error.find(expected), std::string::npos) << error;
+  };
+  says({}, false, "a process that connected: timed out");
+  says({}, true, "a process that connected: it has left");
+  says(Payload(31, 'm'), true, "a process that connected: it has left");
+  says(Payload(64, 'x'), false, "not a rendezvous message");
+  says(message({MessageKind::Post, 1, 2, 0, 0}), false,
+       "expected a process to say which rank it is");
+  says(message({MessageKind::Join, 0, 2, 0, 0}), false, "two processes say that they are rank 0");
+  // Joins, and then does not keep to the protocol.
+  Payload join = message({MessageKind::Join, 1, 2, 0, 0});
+  auto thenSends = [&](Header header) {
+    Payload all = join, next = message(header);
+    all.insert(all.end(), next.begin(), next.end());
+    return all;
+  };
+  says(join, false, "rank 1: timed out");
+  says(thenSends({MessageKind::Join, 1, 2, 0, 0}), false, "rank 1: expected its contribution");
+  says(thenSends({MessageKind::Post, 1, 2, 7, 0}), false,
+       "but got a message of kind 2 and round 7");
+  says(thenSends({MessageKind::Post, 0, 2, 0, 0}), false, "from rank 0 of 2");
+  says(thenSends({MessageKind::Post, 1, 2, 0, 5}), false, "rank 1: timed out");
+}
+
+TEST_F(StrangerTest, CannotConfuseALeaf) {
+  setTimeout(milliseconds(300));
+  auto leafError = [&](const Payload &answer) {
+    auto listener = Socket::listenAt(path());
+    EXPECT_TRUE(bool(listener));
+    std::string error;
+    std::thread leaf(
+        [&] { error = llvm::toString(Rendezvous::create(options(1, 2)).takeError()); });
+    auto connection = listener->accept(soon());
+    EXPECT_TRUE(bool(connection));
+    llvm::consumeError(connection->send(answer, soon()));
+    leaf.join();
+    llvm::sys::fs::remove(path());
+    return error;
+  };
+  auto says = [&](const Payload &answer, llvm::StringRef expected) {
+    std::string error = leafError(answer);
+    EXPECT_NE(error.find(expected), std::string::npos) << error;
+  };
+  says({}, "rank 0: timed out");
+  says(Payload(32, 0), "not a rendezvous message");
+  says(message({MessageKind::Post, 0, 2, 0, 0}),
+       "expected the contributions of 2 ranks to round 0");
+  says(message({MessageKind::Gathered, 0, 2, 3, 0}), "round 3");
+  says(message({MessageKind::Gathered, 0, 2, 0, 3}, {1, 2, 3}), "but they are longer");
+  says(message({MessageKind::Abort, 0, 2, 0, 4}, bytes("gone")), "gone");
+}
+
+} // namespace
