@@ -11,6 +11,8 @@
 
 #include <benchmark/benchmark.h>
 
+#include <functional>
+
 using namespace llvm;
 
 namespace mono::bench {
@@ -44,7 +46,7 @@ static Error launchRate(benchmark::State &state, ArrayRef<uint8_t> codeObject, R
   auto kernel = (*loaded)->kernel("rate");
   if (!kernel)
     return kernel.takeError();
-  auto out = DeviceBuffer::allocate(device, 1024, "out", MemoryKind::Local);
+  auto out = DeviceBuffer::allocate(device, workgroups * 1024, "out", MemoryKind::Local);
   if (!out)
     return out.takeError();
   std::vector<uint8_t> arguments(12);
@@ -66,8 +68,8 @@ static Error launchRate(benchmark::State &state, ArrayRef<uint8_t> codeObject, R
   return Error::success();
 }
 
-static void measureRate(benchmark::State &state, Expected<std::vector<uint8_t>> (*make)(),
-                        Rate rate) {
+static void measureRate(benchmark::State &state,
+                        const std::function<Expected<std::vector<uint8_t>>()> &make, Rate rate) {
   Expected<std::vector<uint8_t>> code = make();
   Error error = code ? launchRate(state, *code, rate) : code.takeError();
   if (error)
@@ -103,22 +105,81 @@ static void runAttnOutRouter(benchmark::State &state) {
     state.SkipWithError(toString(std::move(error)).c_str());
 }
 
+/// One of each kind of vector instruction that compilers and kernels use often.
+static constexpr const char *commonInstructions[] = {
+    "v_mov_b32 v16, v1",
+    "v_add_u32 v16, v1, v2",
+    "v_add_f32 v16, v1, v2",
+    "v_fma_f32 v16, v1, v2, v4",
+    "v_max_f32 v16, v1, v2",
+    "v_med3_f32 v16, v1, v2, v4",
+    "v_cmp_gt_f32 vcc, v1, v2",
+    "v_cndmask_b32 v16, v1, v2, vcc",
+    "v_lshl_add_u64 v[16:17], v[6:7], 2, v[8:9]",
+    "v_mad_u64_u32 v[16:17], vcc, v6, v7, v[8:9]",
+    "v_perm_b32 v16, v1, v2, v4",
+    "v_pk_fma_f32 v[16:17], v[6:7], v[8:9], v[10:11]",
+    "v_pk_add_f16 v16, v1, v2",
+    "v_pk_fma_f16 v16, v1, v2, v4",
+    "v_fma_mix_f32 v16, v1, v2, v4 op_sel_hi:[1,0,0]",
+    "v_dot2_f32_bf16 v16, v1, v2, v4",
+    "v_add_f32_dpp v16, v1, v2 row_shr:4 row_mask:0xf bank_mask:0xf",
+    "v_mov_b32_dpp v16, v1 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf",
+    "v_add_f64 v[16:17], v[6:7], v[8:9]",
+    "v_exp_f32 v16, v1",
+    "v_log_f32 v16, v1",
+    "v_rcp_f32 v16, v1",
+    "v_rsq_f32 v16, v1",
+    "v_sin_f32 v16, v1",
+    "v_cvt_pk_bf16_f32 v16, v1, v2",
+    "v_cvt_pkrtz_f16_f32 v16, v1, v2",
+    "v_cvt_pk_fp8_f32 v16, v1, v2",
+    "v_cvt_pk_f32_fp8 v[16:17], v1",
+    "v_cvt_scalef32_pk_bf16_fp4 v16, v1, v2",
+    "v_cvt_scalef32_pk_fp4_f32 v16, v1, v2, v4",
+};
+/// Of those, what a kernel without f32 denormals runs another way.
+static constexpr const char *flushingInstructions[] = {
+    "v_add_f32 v16, v1, v2",
+    "v_fma_f32 v16, v1, v2, v4",
+    "v_pk_fma_f32 v[16:17], v[6:7], v[8:9], v[10:11]",
+};
+
+/// emulator/instruction/NAME on one thread; names end in "+flush" where f32 denormals are flushed.
+static void registerInstructions(ArrayRef<const char *> list, bool flushes) {
+  const Rate rate = {emu::InstructionClass::Valu, 1, "instructions"};
+  for (StringRef text : list) {
+    auto make = [text, flushes] { return instructionKernel(text, flushes); };
+    std::string name =
+        "emulator/instruction/" + text.split(' ').first.str() + (flushes ? "+flush" : "");
+    benchmark::RegisterBenchmark(
+        name.c_str(), [make, rate](benchmark::State &state) { measureRate(state, make, rate); })
+        ->ArgName("threads")
+        ->Arg(1)
+        ->UseRealTime()
+        ->Unit(benchmark::kMillisecond);
+  }
+}
+
 void registerEmulator() {
-  // 16 x 16 x 32 multiply-adds an instruction.
-  Rate valu = {emu::InstructionClass::Valu, 1, "instructions"};
-  Rate mfma = {emu::InstructionClass::Mfma, 8192, "MAC"};
-  benchmark::RegisterBenchmark("emulator/valu", measureRate, valuKernel, valu)
-      ->ArgName("threads")
-      ->Arg(1)
-      ->Arg(2)
-      ->UseRealTime()
-      ->Unit(benchmark::kMillisecond);
-  benchmark::RegisterBenchmark("emulator/mfma_bf16", measureRate, mfmaKernel, mfma)
-      ->ArgName("threads")
-      ->Arg(1)
-      ->Arg(2)
-      ->UseRealTime()
-      ->Unit(benchmark::kMillisecond);
+  // Multiply-adds an instruction: 16 x 16 x 32 and 16 x 16 x 128.
+  const Rate valu = {emu::InstructionClass::Valu, 1, "instructions"};
+  const Rate bf16 = {emu::InstructionClass::Mfma, 8192, "MAC"};
+  const Rate mxfp4 = {emu::InstructionClass::Mfma, 32768, "MAC"};
+  auto add = [](const char *name, auto make, Rate rate) {
+    benchmark::RegisterBenchmark(
+        name, [make, rate](benchmark::State &state) { measureRate(state, make, rate); })
+        ->ArgName("threads")
+        ->Arg(1)
+        ->Arg(2)
+        ->UseRealTime()
+        ->Unit(benchmark::kMillisecond);
+  };
+  add("emulator/valu", valuKernel, valu);
+  add("emulator/mfma_bf16", bf16Kernel, bf16);
+  add("emulator/mfma_mxfp4", mxfp4Kernel, mxfp4);
+  registerInstructions(commonInstructions, false);
+  registerInstructions(flushingInstructions, true);
   benchmark::RegisterBenchmark("emulator/attn_out_router", runAttnOutRouter)
       ->ArgNames({"S", "TP"})
       ->Args({4, 8})

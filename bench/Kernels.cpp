@@ -31,10 +31,13 @@ static std::string loopKernel(ArrayRef<Carried> values, StringRef setup, StringR
   return fmt::format(R"(
 target triple = "amdgcn-amd-amdhsa"
 declare i32 @llvm.amdgcn.workitem.id.x()
+declare i32 @llvm.amdgcn.workgroup.id.x()
 declare float @llvm.fma.f32(float, float, float)
 declare float @llvm.minnum.f32(float, float)
 declare <4 x float> @llvm.amdgcn.mfma.f32.16x16x32.bf16(<8 x bfloat>, <8 x bfloat>, <4 x float>,
                                                         i32, i32, i32)
+declare <4 x float> @llvm.amdgcn.mfma.scale.f32.16x16x128.f8f6f4.v4i32.v4i32(
+    <4 x i32>, <4 x i32>, <4 x float>, i32, i32, i32, i32, i32, i32)
 define amdgpu_kernel void @rate(ptr addrspace(1) %out, i32 %n) #0 {{
 entry:
   %id = call i32 @llvm.amdgcn.workitem.id.x()
@@ -50,7 +53,10 @@ loop:
   br i1 %more, label %loop, label %exit
 exit:
 {result}
-  %at = getelementptr float, ptr addrspace(1) %out, i32 %id
+  %group = call i32 @llvm.amdgcn.workgroup.id.x()
+  %first = mul i32 %group, 256
+  %index = add i32 %first, %id
+  %at = getelementptr float, ptr addrspace(1) %out, i32 %index
   store float %value, ptr addrspace(1) %at
   ret void
 }}
@@ -100,22 +106,65 @@ Expected<std::vector<uint8_t>> valuKernel() {
   return build(loopKernel(values, "", result));
 }
 
-Expected<std::vector<uint8_t>> mfmaKernel() {
-  constexpr Carried accumulate = {
-      "<4 x float>", "zeroinitializer",
-      "call <4 x float> @llvm.amdgcn.mfma.f32.16x16x32.bf16(<8 x bfloat> %m, <8 x bfloat> %m, "
-      "<4 x float> {in}, i32 0, i32 0, i32 0)"};
-  std::vector<Carried> values(4, accumulate);
-  std::string setup = R"(
-  %h = fptrunc float %x to bfloat
-  %m0 = insertelement <8 x bfloat> poison, bfloat %h, i32 0
-  %m = shufflevector <8 x bfloat> %m0, <8 x bfloat> poison, <8 x i32> zeroinitializer)";
-  std::string result = R"(
+/// n rounds of four independent accumulations by `step`, an MFMA into <4 x float> of operands that
+/// `setup` makes.
+static Expected<std::vector<uint8_t>> matrixKernel(const char *step, const std::string &setup) {
+  std::vector<Carried> values(4, {"<4 x float>", "zeroinitializer", step});
+  return build(loopKernel(values, setup, R"(
   %s0 = fadd <4 x float> %b0, %b1
   %s1 = fadd <4 x float> %b2, %b3
   %s = fadd <4 x float> %s0, %s1
-  %value = extractelement <4 x float> %s, i32 0)";
-  return build(loopKernel(values, setup, result));
+  %value = extractelement <4 x float> %s, i32 0)"));
+}
+
+Expected<std::vector<uint8_t>> bf16Kernel() {
+  return matrixKernel("call <4 x float> @llvm.amdgcn.mfma.f32.16x16x32.bf16(<8 x bfloat> %m, "
+                      "<8 x bfloat> %m, <4 x float> {in}, i32 0, i32 0, i32 0)",
+                      R"(
+  %h = fptrunc float %x to bfloat
+  %m0 = insertelement <8 x bfloat> poison, bfloat %h, i32 0
+  %m = shufflevector <8 x bfloat> %m0, <8 x bfloat> poison, <8 x i32> zeroinitializer)");
+}
+
+Expected<std::vector<uint8_t>> mxfp4Kernel() {
+  // Format 4 is E2M1; the scales are 2^(id % 64 - 127 + 100).
+  return matrixKernel(
+      "call <4 x float> @llvm.amdgcn.mfma.scale.f32.16x16x128.f8f6f4.v4i32.v4i32("
+      "<4 x i32> %m, <4 x i32> %m, <4 x float> {in}, i32 4, i32 4, i32 0, i32 %scale, i32 0, "
+      "i32 %scale)",
+      R"(
+  %lane = and i32 %id, 63
+  %scale = add i32 %lane, 100
+  %m0 = insertelement <4 x i32> poison, i32 %id, i32 0
+  %m = shufflevector <4 x i32> %m0, <4 x i32> poison, <4 x i32> zeroinitializer)");
+}
+
+Expected<std::vector<uint8_t>> instructionKernel(StringRef instruction, bool flushesDenormals) {
+  // Ordinary numbers in v1 to v15; nothing reads what the loop writes, so no wait states are needed
+  // but those after the set-up.
+  std::string text = "s_mov_b32 s20, $0\\0Av_cvt_f32_u32 v1, $1\\0Av_add_f32 v1, 1.0, v1\\0A";
+  for (unsigned reg = 2; reg < 16; ++reg)
+    text += fmt::format("v_mul_f32 v{}, 0.5, v1\\0A", reg);
+  text += "s_mov_b64 vcc, 0x3333\\0As_nop 7\\0A1:\\0A";
+  for (unsigned n = 0; n < 32; ++n)
+    text += instruction.str() + "\\0A";
+  text += "s_sub_u32 s20, s20, 1\\0As_cmp_lg_u32 s20, 0\\0As_cbranch_scc1 1b";
+  std::string clobbers = "~{s20},~{vcc},~{scc}";
+  for (unsigned reg = 1; reg < 24; ++reg)
+    clobbers += fmt::format(",~{{v{}}}", reg);
+  return build(fmt::format(R"(
+target triple = "amdgcn-amd-amdhsa"
+declare i32 @llvm.amdgcn.workitem.id.x()
+define amdgpu_kernel void @rate(ptr addrspace(1) %out, i32 %n) #0 {{
+  %id = call i32 @llvm.amdgcn.workitem.id.x()
+  call void asm sideeffect "{}", "s,v,{}"(i32 %n, i32 %id)
+  ret void
+}}
+attributes #0 = {{ "amdgpu-flat-work-group-size"="256,256" "target-cpu"="gfx950"
+                   "denormal-fp-math-f32"="{}" }}
+)",
+                           text, clobbers,
+                           flushesDenormals ? "preserve-sign,preserve-sign" : "ieee,ieee"));
 }
 
 } // namespace mono::bench

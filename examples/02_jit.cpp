@@ -1,6 +1,6 @@
 // A host application that compiles a schedule it made itself and launches it on memory of its own:
-// y = FACTOR x on two devices. Uses mono/jit.h and libmono.so alone; with Node::hip() and streams it
-// would be the same program on GPUs.
+// y = FACTOR x on two devices. Uses mono/jit.h and libmono.so alone; with Node::hip() and streams
+// it would be the same program on GPUs.
 #include "mono/jit.h"
 
 #include <cstdio>
@@ -27,8 +27,8 @@ mono.schedule @scale target("gfx950") grid(4 x 64) {
 
 static void print(const Kernel &kernel) {
   const mono_kernel_info &info = kernel.info();
-  std::printf("%s: %u ranks, %u workgroups of %u threads\n", info.name, info.ranks,
-              info.workgroups, info.threads);
+  std::printf("%s: %u ranks, %u workgroups of %u threads\n", info.name, info.ranks, info.workgroups,
+              info.threads);
   for (size_t i = 0; i < info.operand_count; ++i) {
     const mono_operand &operand = kernel.operand(i);
     std::printf("  %s: %s, %lld x %lld, %llu bytes\n", operand.name, operand.layout,

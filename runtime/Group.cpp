@@ -1,6 +1,7 @@
 // Binding the operands of a group and launching it.
 #include "runtime/Group.h"
 #include "runtime/Error.h"
+#include "runtime/Watchdog.h"
 
 #include "llvm/Support/Endian.h"
 
@@ -174,6 +175,21 @@ Error Group::enqueue(ArrayRef<StreamHandle> streams) {
   return Error::success();
 }
 
+Error Group::checkWatchdogs() {
+  if (contract.watchdogCycles == 0)
+    return Error::success();
+  Error result = Error::success();
+  for (Member &member : members) {
+    WatchdogRecord record;
+    auto bytes = MutableArrayRef(reinterpret_cast<uint8_t *>(&record), sizeof(record));
+    if (Error error = member.device->read(member.epochs + contract.watchdogOffset, bytes))
+      return joinErrors(std::move(result), std::move(error));
+    if (record.state != 0)
+      result = joinErrors(std::move(result), makeError("{}", record.describe(contract)));
+  }
+  return result;
+}
+
 Error Group::launch() {
   if (Error error = prepare())
     return error;
@@ -187,6 +203,8 @@ Error Group::launch() {
   // Also after a failed start: the ranks that did start must have ended before memory goes away.
   for (Member &member : members)
     result = joinErrors(std::move(result), member.device->synchronize());
+  if (!result)
+    result = checkWatchdogs();
   if (!result)
     return result;
   broken = toString(std::move(result));

@@ -114,6 +114,8 @@ private:
 
   static llvm::Expected<Group> checked(llvm::ArrayRef<Device *> devices,
                                        llvm::ArrayRef<uint8_t> codeObject, GroupOptions options);
+  /// What the watchdogs of the ranks of this process have recorded.
+  llvm::Error checkWatchdogs();
   llvm::Error addMember(unsigned rank, Device &device, llvm::ArrayRef<uint8_t> codeObject);
   llvm::Error allocateWorkspace(Member &member);
   llvm::Error adoptWorkspace(Member &member, const Workspace &workspace);

@@ -27,6 +27,8 @@ public:
   JsonFields(const llvm::json::Object &object, std::string path)
       : object(object), path(std::move(path)) {}
 
+  /// Whether the object has the field at all.
+  bool has(llvm::StringRef key) const { return object.get(key) != nullptr; }
   /// Reads a non-empty string.
   void string(llvm::StringRef key, std::string &out);
   /// Reads an integer in [min, max].

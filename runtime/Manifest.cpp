@@ -1,6 +1,8 @@
 // Parsing and checking of manifest text. What concerns the ELF around it is in CodeObject.cpp.
 #include "runtime/Manifest.h"
+
 #include "runtime/Json.h"
+#include "runtime/Watchdog.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -194,10 +196,21 @@ static void readMemory(JsonFields &fields, Manifest &manifest) {
     memory.integer("peers", manifest.peerMailboxBytes, 0, maxBytes);
   });
   fields.integer("epoch_bytes", manifest.epochBytes, 0, maxBytes);
-  if (!fields.failed() && manifest.epochBytes != uint64_t(4) * manifest.ctas)
-    fields.fail(fmt::format("epoch_bytes: expected {} (one i32 for each of {} workgroups), but got "
-                            "{}",
-                            4 * manifest.ctas, manifest.ctas, manifest.epochBytes));
+  const uint64_t words = uint64_t(4) * manifest.ctas;
+  uint64_t expected = words;
+  if (fields.has("watchdog")) {
+    fields.nested("watchdog", [&](JsonFields &watchdog) {
+      watchdog.integer("cycles", manifest.watchdogCycles, 1, INT64_MAX);
+      watchdog.integer("record_offset", manifest.watchdogOffset, int64_t(words), maxBytes);
+    });
+    expected = manifest.watchdogOffset + WatchdogRecord::bytes;
+  }
+  if (!fields.failed() && manifest.epochBytes != expected)
+    fields.fail(fmt::format("epoch_bytes: expected {} (one i32 for each of {} workgroups{}), but "
+                            "got {}",
+                            expected, manifest.ctas,
+                            manifest.watchdogCycles ? ", then the watchdog's record" : "",
+                            manifest.epochBytes));
 }
 
 static void readLists(JsonFields &fields, Manifest &manifest) {

@@ -65,6 +65,10 @@ struct Manifest {
   uint64_t deviceMailboxBytes = 0;
   uint64_t peerMailboxBytes = 0;
   uint64_t epochBytes = 0;
+  /// A watchdog build: the budget of a wait in cycles (0: none), and where in the epoch memory the
+  /// first wait that failed is recorded.
+  uint64_t watchdogCycles = 0;
+  uint64_t watchdogOffset = 0;
   std::vector<Stage> stages;
 
   /// Null when there is no operand of that name.

@@ -157,7 +157,7 @@ private:
   int64_t threadCount;
   int64_t ranks;
   int64_t watchdogCycles;
-  int64_t barriersToSkip; ///< barriers before the one to leave out; negative: none or past it
+  int64_t barriersToSkip;  ///< barriers before the one to leave out; negative: none or past it
   int64_t stageIndex = -1; ///< of the stage being emitted
 
   mlir::Value thread, lane, wave, cta, rank;    ///< index

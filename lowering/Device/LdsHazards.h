@@ -1,5 +1,5 @@
-// Which LDS accesses and receives since the last barrier another wavefront could still be at: decides
-// where a barrier is needed, and that there is none elsewhere.
+// Which LDS accesses and receives since the last barrier another wavefront could still be at:
+// decides where a barrier is needed, and that there is none elsewhere.
 #pragma once
 
 #include "llvm/ADT/STLExtras.h"

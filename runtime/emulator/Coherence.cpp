@@ -4,6 +4,8 @@
 #include "runtime/emulator/exec/ExecStats.h"
 #include "runtime/emulator/exec/Workgroup.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -265,6 +267,10 @@ void CoherenceModel::stir() {
   Cache &cache = ranks[chance.below(ranks.size())]->l2[chance.below(xcds)];
   if (cache.size() != 0)
     evict(cache, cache.at(chance.below(cache.size())).address);
+}
+
+bool CoherenceModel::hasPending(unsigned rank) const {
+  return llvm::any_of(pending, [&](uint32_t id) { return agents[id]->rank == rank; });
 }
 
 void CoherenceModel::finishLaunch(unsigned rank) {

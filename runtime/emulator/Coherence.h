@@ -65,7 +65,9 @@ public:
   void stir();
   /// Lets some store arrive that is under way; false if there is none.
   bool advance();
-  /// The last launch of `rank` has ended: everything arrives, all its caches are written back and
+  /// Stores of this rank are under way.
+  bool hasPending(unsigned rank) const;
+  /// The launch of `rank` has ended: everything arrives, all its caches are written back and
   /// empty.
   void finishLaunch(unsigned rank);
 

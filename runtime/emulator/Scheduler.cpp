@@ -82,6 +82,13 @@ public:
     return std::nullopt;
   }
 
+  /// Nothing but one active workgroup is left of the launch that runs on `rank`.
+  bool isLastOfLaunch(unsigned rank) {
+    std::lock_guard<std::mutex> guard(lock);
+    const RankQueue &queue = queues[rank];
+    return queue.active == 1 && queue.next == queue.launches[queue.current]->context.workgroups();
+  }
+
   /// True if that was the last workgroup of its launch.
   bool finish(unsigned thread, unsigned rank) {
     std::lock_guard<std::mutex> guard(lock);
@@ -173,6 +180,8 @@ public:
     while (!shared.stop) {
       if (adversary)
         adversary->nextRound();
+      for (auto &workgroup : std::exchange(lastOfLaunch, {}))
+        finish(std::move(workgroup));
       bool progress = startNewWorkgroups();
       ++round;
       uint64_t epochBefore = shared.epoch();
@@ -215,6 +224,8 @@ private:
   uint64_t idleRounds = 0;
   std::chrono::steady_clock::time_point idleSince;
   std::vector<std::unique_ptr<Workgroup>> spare; ///< storage to use again
+  /// Ended, but their launch has not: its stores are under way (adversarial runs).
+  std::vector<std::unique_ptr<Workgroup>> lastOfLaunch;
 };
 
 std::unique_ptr<Workgroup> Worker::storageFor(const PreparedLaunch &launch) {
@@ -242,7 +253,8 @@ bool Worker::startNewWorkgroups() {
     ++stats.workgroups;
     std::unique_ptr<Workgroup> workgroup = storageFor(*ticket->launch);
     workgroup->reset(ticket->workgroup, &stats);
-    visit(*workgroup, shared.epoch());
+    if (!adversary) // which lets the first ones wait for later ones
+      visit(*workgroup, shared.epoch());
     if (workgroup->liveWaves() == 0)
       finish(std::move(workgroup));
     else
@@ -255,6 +267,10 @@ bool Worker::startNewWorkgroups() {
 
 void Worker::finish(std::unique_ptr<Workgroup> workgroup) {
   unsigned rank = workgroup->launch().rank;
+  if (adversary && shared.dispatcher.isLastOfLaunch(rank) && adversary->memory.hasPending(rank)) {
+    lastOfLaunch.push_back(std::move(workgroup));
+    return;
+  }
   if (shared.dispatcher.finish(thread, rank) && adversary)
     adversary->memory.finishLaunch(rank);
   spare.push_back(std::move(workgroup));
@@ -350,7 +366,7 @@ unsigned Worker::backoff(const Wave &wave) {
 
 /// Runs one wave for a turn; true if it did more than find its poll unchanged.
 bool Worker::turn(Wave &wave, uint64_t epoch) {
-  bool wasSleeping = wave.status == WaveStatus::Sleeping;
+  bool wasPolling = wave.status == WaveStatus::Sleeping || isPolling(wave);
   wave.status = WaveStatus::Running;
   wave.lastRound = round;
   uint64_t executed = runWave(wave, adversary ? adversary->quantum() : shared.options.quantum);
@@ -368,12 +384,12 @@ bool Worker::turn(Wave &wave, uint64_t epoch) {
   }
   wave.sleptAt = wave.instructions;
   wave.seenEpoch = epoch;
-  if (!wasSleeping)
+  if (!wasPolling)
     wave.fruitlessPolls = 0;
   else
     ++wave.fruitlessPolls;
   wave.wakeRound = round + backoff(wave);
-  return !wasSleeping;
+  return !wasPolling;
 }
 
 /// Counts rounds without progress and ends the run when every worker counts enough of them. Only

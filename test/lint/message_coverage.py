@@ -19,6 +19,12 @@ UNREACHABLE = {
     "lld could not link the code object: ",
     "the code object has no metadata note",
     "expected weights from a mono.stream of the same task",
+    "the code generator failed: ",
+    "can't write a temporary file: ",
+    # Which of these comes depends on the comgr that is installed; errors.test takes either.
+    "expected ROCm's comgr 3 (libamd_comgr.so.3) for --linker=comgr, but it can't be opened: ",
+    "comgr has no function '",
+    ", which does not know gfx950 (use --linker=lld)",
 }
 
 

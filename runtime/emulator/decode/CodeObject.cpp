@@ -22,8 +22,8 @@ using ProgramHeader = llvm::object::ELF64LE::Phdr;
 using SectionHeader = llvm::object::ELF64LE::Shdr;
 using Symbol = llvm::object::ELF64LE::Sym;
 
-/// More than any kernel library needs; keeps a corrupt header from asking for terabytes.
-constexpr uint64_t maxImageBytes = uint64_t(1) << 30;
+/// More than any kernel library needs; keeps a corrupt header from asking for all memory there is.
+constexpr uint64_t maxImageBytes = uint64_t(64) << 20;
 constexpr unsigned descriptorBytes = 64;
 
 llvm::StringRef asText(llvm::ArrayRef<uint8_t> bytes) {

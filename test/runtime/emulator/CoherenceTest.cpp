@@ -131,12 +131,13 @@ TEST(Coherence, TheSameSeedIsTheSameRun) {
     Options one = adversarial(seed), three = one;
     one.threads = 1;
     three.threads = 3;
-    RunResult a = run(deviceScope(4), one), b = run(deviceScope(4), three);
+    GridKernel kernel = gridBarrier(writeBack, "buffer_inv sc1");
+    RunResult a = run(kernel, one), b = run(kernel, three);
     EXPECT_TRUE(a.isRight) << a.error;
     EXPECT_EQ(a.instructions, b.instructions);
     different.insert(a.instructions);
   }
-  EXPECT_GT(different.size(), 10u);
+  EXPECT_GT(different.size(), 5u);
 }
 
 /// The end of a launch writes everything back, for the host and for the next launch.

@@ -48,8 +48,7 @@ static std::string exchangeBody(const Exchange &e) {
   s_cbranch_scc0 .Lconsumer
   v_add_u32_e32 v4, 100, v0
   global_store_dword)" +
-         data + "v1, " + registers + ", s[8:9] " +
-         e.storeBits + "\n  " + e.waitBeforeBarrier + R"(
+         data + "v1, " + registers + ", s[8:9] " + e.storeBits + "\n  " + e.waitBeforeBarrier + R"(
   s_barrier
   s_cmp_eq_u32 s20, 0
   s_cbranch_scc0 .Lend
@@ -76,8 +75,7 @@ static std::string exchangeBody(const Exchange &e) {
   )" + e.consumerBarrier +
          R"(
   global_load_dword)" +
-         data + registers + ", v1, s[8:9] " +
-         e.loadBits + R"(
+         data + registers + ", v1, s[8:9] " + e.loadBits + R"(
   s_waitcnt vmcnt(0)
   global_store_dword v2, v4, s[12:13]
 .Lend:)";
@@ -194,6 +192,7 @@ RunResult run(const GridKernel &kernel, const Options &options) {
   RunResult result{m.run({out, counter, scratch, kernel.workgroups}, {kernel.workgroups, 1, 1})};
   if (!result.error.empty())
     return result;
+  result.instructions = m.machine.stats(0).totalInstructions();
   std::vector<uint32_t> expected;
   for (unsigned lane = 0; lane < 64; ++lane)
     expected.push_back(kernel.expected(lane, kernel.workgroups));

@@ -8,8 +8,8 @@
 
 namespace mono::emu::test {
 
-/// Workgroup 0 stores 1 or 4 dwords a work-item, its wave 0 then raises a flag; workgroup 1 polls the
-/// flag in its wave 0 and then copies the first dword of each to the output. Before that both
+/// Workgroup 0 stores 1 or 4 dwords a work-item, its wave 0 then raises a flag; workgroup 1 polls
+/// the flag in its wave 0 and then copies the first dword of each to the output. Before that both
 /// have read what lies between the data, so that old lines are in their caches.
 struct Exchange {
   std::string storeBits = "";                     ///< of the data
@@ -28,7 +28,7 @@ Exchange releaseAcquire(unsigned waves = 1);
 Exchange deviceScope(unsigned waves = 1);
 
 struct RunResult {
-  std::string error;    ///< of Machine::run
+  std::string error; ///< of Machine::run
   uint64_t instructions = 0;
   bool isRight = false; ///< no error, and the output is what it must be
 };

@@ -20,10 +20,9 @@ std::string run(const std::string &body, const std::string &checks) {
 /// `consumer` needs exactly `states` wait states behind `producer`.
 void needs(unsigned states, const std::string &producer, const std::string &consumer) {
   auto with = [&](unsigned nops) {
-    std::string body =
-        "  s_load_dwordx2 s[8:9], s[0:1], 0x0\n  s_waitcnt lgkmcnt(0)\n"
-                       "  v_mov_b32_e32 v0, 0\n  v_mov_b32_e32 v8, s9\n  s_nop 15\n  " + producer +
-        "\n";
+    std::string body = "  s_load_dwordx2 s[8:9], s[0:1], 0x0\n  s_waitcnt lgkmcnt(0)\n"
+                       "  v_mov_b32_e32 v0, 0\n  v_mov_b32_e32 v8, s9\n  s_nop 15\n  " +
+                       producer + "\n";
     for (unsigned n = 0; n < nops; ++n)
       body += "  s_nop 0\n";
     return run(body + "  " + consumer + "\n", "hazard");

@@ -86,7 +86,7 @@ TEST(RaceLds, AtomicsDoNotRaceAmongThemselves) {
              "LDS race in lane 0");
   expectClean(init + "  ds_add_u32 v4, v0\n" + waitLds + barrier + "  ds_read_b32 v5, v4\n");
   expectRace(init + "  ds_read_b32 v5, v4\n" + waitLds + "  ds_add_u32 v4, v0\n",
-             "this atomic and the read");
+             "LDS race in lane 0");
 }
 
 /// Two waves may share a dword as long as they keep to their halves.

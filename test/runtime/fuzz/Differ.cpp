@@ -90,8 +90,9 @@ std::string describe(const State &literal, const State &fast) {
   describeRows(text, 'a', literal.agprs, fast.agprs);
   for (unsigned n = 0; n < kSgprFile; ++n)
     if (literal.sgprs[n] != fast.sgprs[n])
-      text += fmt::format("  s{} (106 vcc, 124 m0, 126 exec): expected 0x{:08x}, but got 0x{:08x}\n",
-                          n, literal.sgprs[n], fast.sgprs[n]);
+      text +=
+          fmt::format("  s{} (106 vcc, 124 m0, 126 exec): expected 0x{:08x}, but got 0x{:08x}\n", n,
+                      literal.sgprs[n], fast.sgprs[n]);
   if (literal.scc != fast.scc)
     text += fmt::format("  scc: expected {}, but got {}\n", literal.scc, fast.scc);
   if (literal.mode != fast.mode)
@@ -150,11 +151,10 @@ std::optional<Difference> Differ::compareSteps(const FuzzProgram &program, const
       return differs(describe(literal, fastState));
     ++instructions;
     ++executed[text.mnemonic];
-    const size_t next =
-        outcome.target.empty() ? line + 1 : lineOfLabel(program, outcome.target);
+    const size_t next = outcome.target.empty() ? line + 1 : lineOfLabel(program, outcome.target);
     if (fast.offset() != offsets[next])
-      return differs(fmt::format("  pc: expected offset {}, but got {}\n", offsets[next],
-                                 fast.offset()));
+      return differs(
+          fmt::format("  pc: expected offset {}, but got {}\n", offsets[next], fast.offset()));
     line = next;
   }
   return std::nullopt;

@@ -12,9 +12,9 @@ namespace mono::fuzz {
 
 /// The first instruction after which the two states differ.
 struct Difference {
-  size_t line = 0;     ///< index into FuzzProgram::lines; one past the end for the final comparison
-  std::string text;    ///< what differs: registers, lanes and both values
-  State before;        ///< the common state before that instruction
+  size_t line = 0;  ///< index into FuzzProgram::lines; one past the end for the final comparison
+  std::string text; ///< what differs: registers, lanes and both values
+  State before;     ///< the common state before that instruction
 };
 
 class Differ {
@@ -32,7 +32,7 @@ public:
   /// Seed, program, operand values and both results.
   std::string report(const FuzzProgram &program, const Difference &difference);
 
-  uint64_t instructions = 0; ///< compared so far
+  uint64_t instructions = 0;          ///< compared so far
   llvm::StringMap<uint64_t> executed; ///< how often, by mnemonic
 
 private:

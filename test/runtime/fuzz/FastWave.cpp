@@ -47,8 +47,7 @@ CodeBatch::CodeBatch(llvm::ArrayRef<FuzzProgram> programs) : programOffsets(prog
 }
 
 FastWave::FastWave() {
-  allocation = llvm::cantFail(
-      memory.allocate(0, kMemoryBytes, "memory", emu::MemoryKind::Device));
+  allocation = llvm::cantFail(memory.allocate(0, kMemoryBytes, "memory", emu::MemoryKind::Device));
   launch.grid = {1, 1, 1};
   launch.block = {kLanes, 1, 1};
   launch.setup.vgprs = kVgprs + kAgprs;

@@ -89,8 +89,8 @@ private:
   void writeDivisionScale(std::string &text) {
     const std::string denominator = plainSource(1, op.types[3]);
     const std::string numerator = plainSource(2, op.types[4]);
-    text += ", " + (random.oneIn(2) ? denominator : numerator) + ", " + denominator + ", " +
-            numerator;
+    text +=
+        ", " + (random.oneIn(2) ? denominator : numerator) + ", " + denominator + ", " + numerator;
   }
 
   std::string source(unsigned n) {
@@ -170,9 +170,9 @@ private:
           {"BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD"});
     };
     if (!isCompare())
-      text += fmt::format(
-          " dst_sel:{} dst_unused:{}", select(),
-          random.pick<const char *>({"UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE"}));
+      text +=
+          fmt::format(" dst_sel:{} dst_unused:{}", select(),
+                      random.pick<const char *>({"UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE"}));
     text += fmt::format(" src0_sel:{}", select());
     const bool hasSecond = sourceCount() > 1 && op.types[3] != 'c';
     if (hasSecond)
@@ -180,12 +180,11 @@ private:
   }
 
   void writeDpp(std::string &text) {
-    text += operands.fill(
-        random.pick<const char *>({" quad_perm:[{n:0:3},{n:0:3},{n:0:3},{n:0:3}]",
-                                   " row_shl:{n:1:15}", " row_shr:{n:1:15}", " row_ror:{n:1:15}",
-                                   " wave_shl:1", " wave_shr:1", " wave_rol:1", " wave_ror:1",
-                                   " row_mirror", " row_half_mirror", " row_bcast:15",
-                                   " row_bcast:31", " row_newbcast:{n:0:15}"}));
+    text += operands.fill(random.pick<const char *>(
+        {" quad_perm:[{n:0:3},{n:0:3},{n:0:3},{n:0:3}]", " row_shl:{n:1:15}", " row_shr:{n:1:15}",
+         " row_ror:{n:1:15}", " wave_shl:1", " wave_shr:1", " wave_rol:1", " wave_ror:1",
+         " row_mirror", " row_half_mirror", " row_bcast:15", " row_bcast:31",
+         " row_newbcast:{n:0:15}"}));
     if (random.oneIn(2))
       text += fmt::format(" row_mask:0x{:x} bank_mask:0x{:x}", random.below(16), random.below(16));
     else
@@ -233,8 +232,8 @@ std::string writeScalarOp(const ScalarOp &op, Random &random) {
   for (const char *type = op.types + 2; *type; ++type) {
     if (*type == 'k') {
       const bool isUnsigned = std::string_view(op.name).ends_with("u32");
-      text += separator + std::to_string(isUnsigned ? random.between(0, 65535)
-                                                    : random.between(-32768, 32767));
+      text += separator +
+              std::to_string(isUnsigned ? random.between(0, 65535) : random.between(-32768, 32767));
     } else if (*type == 'i' && std::string_view(op.name).starts_with("s_cmpk")) {
       text += separator + OperandWriter(random).sgpr(1);
     } else {
@@ -348,13 +347,14 @@ private:
 
   void writeMode() {
     OperandWriter operands(random);
-    emit(operands.fill(random.pick<const char *>(
-        {"s_setreg_imm32_b32 hwreg(HW_REG_MODE,0,4), {n:0:15}",
-         "s_setreg_imm32_b32 hwreg(HW_REG_MODE,4,4), {n:0:15}",
-         "s_setreg_imm32_b32 hwreg(HW_REG_MODE,0,10), 0x3f0",
-         "s_setreg_imm32_b32 hwreg(HW_REG_MODE,8,2), {n:0:3}",
-         "s_setreg_imm32_b32 hwreg(HW_REG_MODE,23,1), {n:0:1}",
-         "s_setreg_b32 hwreg(HW_REG_MODE,2,6), {s}", "s_getreg_b32 {t}, hwreg(HW_REG_MODE,0,10)"})));
+    emit(operands.fill(
+        random.pick<const char *>({"s_setreg_imm32_b32 hwreg(HW_REG_MODE,0,4), {n:0:15}",
+                                   "s_setreg_imm32_b32 hwreg(HW_REG_MODE,4,4), {n:0:15}",
+                                   "s_setreg_imm32_b32 hwreg(HW_REG_MODE,0,10), 0x3f0",
+                                   "s_setreg_imm32_b32 hwreg(HW_REG_MODE,8,2), {n:0:3}",
+                                   "s_setreg_imm32_b32 hwreg(HW_REG_MODE,23,1), {n:0:1}",
+                                   "s_setreg_b32 hwreg(HW_REG_MODE,2,6), {s}",
+                                   "s_getreg_b32 {t}, hwreg(HW_REG_MODE,0,10)"})));
   }
 
   void writeBranch() {

@@ -35,9 +35,8 @@ constexpr Condition kFloatConditions[] = {
     {"tru", Less | Equal | Greater | Unordered},
 };
 constexpr Condition kIntegerConditions[] = {
-    {"f", 0},          {"lt", Less},           {"eq", Equal},
-    {"le", Less | Equal}, {"gt", Greater},     {"ne", Less | Greater},
-    {"ge", Greater | Equal}, {"t", Less | Equal | Greater},
+    {"f", 0},        {"lt", Less},           {"eq", Equal},           {"le", Less | Equal},
+    {"gt", Greater}, {"ne", Less | Greater}, {"ge", Greater | Equal}, {"t", Less | Equal | Greater},
 };
 
 template <typename T> unsigned orderOf(T a, T b) { return a < b ? Less : a > b ? Greater : Equal; }

@@ -1,4 +1,5 @@
-// Conversions between integers, f16, f32, f64, bf16 and normalised integers (CDNA4 ISA 12.8, 12.11).
+// Conversions between integers, f16, f32, f64, bf16 and normalised integers (CDNA4
+// ISA 12.8, 12.11).
 #include "test/runtime/fuzz/LiteralLane.h"
 
 #include <algorithm>
@@ -12,9 +13,7 @@ using In = LaneInput;
 uint64_t signedInteger(In &x, int64_t low, int64_t high) {
   return uint64_t(toInteger(x.number(0), low, high));
 }
-uint64_t to32(In &x, Number n) {
-  return uint32_t(toInteger(n, INT32_MIN, INT32_MAX));
-}
+uint64_t to32(In &x, Number n) { return uint32_t(toInteger(n, INT32_MIN, INT32_MAX)); }
 uint64_t fromSigned(In &x) { return x.result(integer(x.i(0))); }
 uint64_t fromUnsigned(In &x) { return x.result(integer(int64_t(x.u(0)))); }
 uint64_t changed(In &x) { return x.result(x.number(0)); }
@@ -43,12 +42,10 @@ uint64_t toHalf(const In &x, unsigned n, Round round) {
   const uint64_t code = pack(kF16, number, round);
   if (x.modes.fp16Overflow && kF16.isInfinite(code) && number.kind == Number::Finite)
     return (code & 0x8000) | kF16.greatest();
-  return code;
+  return !x.modes.keepOutF64F16 && kF16.isDenormal(code) ? code & 0x8000 : code;
 }
 
-uint64_t unsignedByte(const In &x) {
-  return uint64_t(toInteger(x.number(0), 0, 255));
-}
+uint64_t unsignedByte(const In &x) { return uint64_t(toInteger(x.number(0), 0, 255)); }
 
 constexpr uint32_t kWide = kE32 | kE64, kPair = kBare | kNoOmod;
 
@@ -83,8 +80,7 @@ const VectorOp kOps[] = {
     {"v_cvt_f16_u16", kVop, "h=s", [](In &x) { return x.result(integer(uint16_t(x.s[0]))); }},
     {"v_cvt_f16_i16", kVop, "h=s", [](In &x) { return x.result(integer(int16_t(x.s[0]))); }},
     {"v_cvt_u16_f16", kVop, "s=h", [](In &x) { return signedInteger(x, 0, 65535); }},
-    {"v_cvt_i16_f16", kVop, "s=h",
-     [](In &x) { return signedInteger(x, -32768, 32767) & 0xffff; }},
+    {"v_cvt_i16_f16", kVop, "s=h", [](In &x) { return signedInteger(x, -32768, 32767) & 0xffff; }},
     {"v_cvt_norm_i16_f16", kVop, "s=h", [](In &x) { return normalised(x.number(0), true); }},
     {"v_cvt_norm_u16_f16", kVop, "s=h", [](In &x) { return normalised(x.number(0), false); }},
     {"v_cvt_pkrtz_f16_f32", kPair | kHalfPair, "i=ff",

@@ -109,9 +109,7 @@ Number unpack(const Format &f, uint64_t code) {
   return finite(negative, fraction | hidden, std::max(field, 1) - f.bias - int(f.mantissaBits));
 }
 
-double toDouble(const Number &n) {
-  return std::bit_cast<double>(pack(kF64, n, Round::Even));
-}
+double toDouble(const Number &n) { return std::bit_cast<double>(pack(kF64, n, Round::Even)); }
 double toDouble(const Format &format, uint64_t code) { return toDouble(unpack(format, code)); }
 
 uint64_t pack(const Format &f, const Number &original, Round round) {

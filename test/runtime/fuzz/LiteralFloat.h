@@ -44,9 +44,7 @@ struct Format {
   bool isInfinite(uint64_t code) const {
     return top == Top::InfAndNan && (code & magnitude()) == exponentMask();
   }
-  bool isDenormal(uint64_t code) const {
-    return !(code & exponentMask()) && (code & magnitude());
-  }
+  bool isDenormal(uint64_t code) const { return !(code & exponentMask()) && (code & magnitude()); }
   bool isZero(uint64_t code) const { return !(code & magnitude()); }
   /// Infinity, or NaN without one, or the greatest number without either.
   uint64_t overflow() const { return top == Top::InfAndNan ? exponentMask() : magnitude(); }
@@ -54,9 +52,9 @@ struct Format {
 };
 
 inline constexpr Format kF64{11, 52, 1023, Top::InfAndNan}, kF32{8, 23, 127, Top::InfAndNan},
-    kF16{5, 10, 15, Top::InfAndNan}, kBf16{8, 7, 127, Top::InfAndNan},
-    kFp8{4, 3, 7, Top::NanOnly}, kBf8{5, 2, 15, Top::InfAndNan}, kFp6{2, 3, 1, Top::Numbers},
-    kBf6{3, 2, 3, Top::Numbers}, kFp4{2, 1, 1, Top::Numbers};
+    kF16{5, 10, 15, Top::InfAndNan}, kBf16{8, 7, 127, Top::InfAndNan}, kFp8{4, 3, 7, Top::NanOnly},
+    kBf8{5, 2, 15, Top::InfAndNan}, kFp6{2, 3, 1, Top::Numbers}, kBf6{3, 2, 3, Top::Numbers},
+    kFp4{2, 1, 1, Top::Numbers};
 
 /// An unpacked float: (-1)^negative * significand * 2^exponent if Finite. The lowest bit of a
 /// significand of more than 100 bits may stand for "and something below".

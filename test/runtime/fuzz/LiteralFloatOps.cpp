@@ -15,16 +15,12 @@ const Format &formatOf(const In &x) { return LaneInput::formatOf(x.types[0]); }
 // ---- arithmetic ----------------------------------------------------------------------------
 
 uint64_t sum(In &x) { return x.result(add(x.number(0), x.number(1), x.round())); }
-uint64_t difference(In &x) {
-  return x.result(add(x.number(0), x.number(1).negated(), x.round()));
-}
+uint64_t difference(In &x) { return x.result(add(x.number(0), x.number(1).negated(), x.round())); }
 uint64_t reversedDifference(In &x) {
   return x.result(add(x.number(1), x.number(0).negated(), x.round()));
 }
 uint64_t product(In &x) { return x.result(multiply(x.number(0), x.number(1))); }
-uint64_t fused(In &x) {
-  return x.result(fma(x.number(0), x.number(1), x.number(2), x.round()));
-}
+uint64_t fused(In &x) { return x.result(fma(x.number(0), x.number(1), x.number(2), x.round())); }
 /// Product and sum rounded separately; the product also loses its denormals if MODE says so.
 uint64_t unfused(In &x) {
   const Format &format = formatOf(x);
@@ -50,8 +46,8 @@ bool less(const Number &a, const Number &b) {
   return compare(a, b) == -1;
 }
 
-/// V_MIN and V_MAX: with IEEE set a signalling NaN wins and is quieted; otherwise a number wins over
-/// a NaN.
+/// V_MIN and V_MAX: with IEEE set a signalling NaN wins and is quieted; otherwise a number wins
+/// over a NaN.
 uint64_t lesserOrGreater(const In &x, uint64_t a, uint64_t b, bool greater) {
   const Format &format = formatOf(x);
   if (x.modes.ieee && format.isSignallingNan(a))
@@ -76,9 +72,7 @@ uint64_t median(In &x) {
     if (format.isNan(x.s[n]))
       return lesser(x, lesser(x, x.s[0], x.s[1]), x.s[2]);
   const uint64_t greatest = greater(x, greater(x, x.s[0], x.s[1]), x.s[2]);
-  auto isGreatest = [&](unsigned n) {
-    return compare(unpack(format, greatest), x.number(n)) == 0;
-  };
+  auto isGreatest = [&](unsigned n) { return compare(unpack(format, greatest), x.number(n)) == 0; };
   if (isGreatest(0))
     return greater(x, x.s[1], x.s[2]);
   if (isGreatest(1))
@@ -238,9 +232,7 @@ unsigned cubeAxis(const In &x) {
     return 2;
   return atLeast(1, 0) ? 1 : 0;
 }
-bool isNegative(const In &x, unsigned n) {
-  return compare(x.number(n), zero(false)) == -1;
-}
+bool isNegative(const In &x, unsigned n) { return compare(x.number(n), zero(false)) == -1; }
 uint64_t negated(uint64_t value) { return value ^ 0x80000000; }
 
 uint64_t cubeFace(In &x) {
@@ -263,9 +255,7 @@ uint64_t cubeT(In &x) {
   return negated(x.s[1]);
 }
 
-uint64_t packHalves(In &x) {
-  return (x.s[0] & 0xffff) | (x.s[1] & 0xffff) << 16;
-}
+uint64_t packHalves(In &x) { return (x.s[0] & 0xffff) | (x.s[1] & 0xffff) << 16; }
 
 constexpr uint32_t kThree = kBare;
 constexpr uint32_t kHalfThree = kBare | kOpSel;
@@ -342,8 +332,10 @@ const VectorOp kOps[] = {
     {"v_cubesc_f32", kThree, "f=fff", cubeS},
     {"v_cubetc_f32", kThree, "f=fff", cubeT},
     {"v_cubema_f32", kThree, "f=fff", cubeMajor},
-    {"v_div_scale_f32", kThree | kCarryOut | kNoOmod | kNoSign | kNoOutputFlush, "f=fff", divisionScale},
-    {"v_div_scale_f64", kThree | kCarryOut | kNoOmod | kNoSign | kNoOutputFlush, "d=ddd", divisionScale},
+    {"v_div_scale_f32", kThree | kCarryOut | kNoOmod | kNoSign | kNoOutputFlush, "f=fff",
+     divisionScale},
+    {"v_div_scale_f64", kThree | kCarryOut | kNoOmod | kNoSign | kNoOutputFlush, "d=ddd",
+     divisionScale},
     {"v_div_fmas_f32", kThree | kImplicitVcc, "f=fffc", divisionFmas},
     {"v_div_fmas_f64", kThree | kImplicitVcc, "d=dddc", divisionFmas},
     {"v_div_fixup_f32", kThree, "f=fff", divisionFixup},

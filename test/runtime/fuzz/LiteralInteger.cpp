@@ -118,7 +118,9 @@ uint64_t maskedCount(const In &x, unsigned base) {
   return sum;
 }
 
-template <typename T> T median(T a, T b, T c) { return std::max(std::min(a, b), std::min(std::max(a, b), c)); }
+template <typename T> T median(T a, T b, T c) {
+  return std::max(std::min(a, b), std::min(std::max(a, b), c));
+}
 
 uint32_t lerp(const In &x) {
   uint32_t result = 0;

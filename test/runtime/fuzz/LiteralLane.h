@@ -49,7 +49,7 @@ enum Forms : uint32_t {
   kDpp = 4,
   kSdwa = 8,
   kVop = kE32 | kE64 | kDpp | kSdwa, ///< VOP1 or VOP2 with all encodings
-  kBare = 16,            ///< the mnemonic takes no encoding suffix
+  kBare = 16,                        ///< the mnemonic takes no encoding suffix
   kClamp = 32,           ///< an integer instruction with clamp; float ones have it anyway
   kNoOmod = 64,          ///< a float result without clamp and omod
   kNoSign = 128,         ///< float sources without neg and abs
@@ -90,7 +90,7 @@ const VectorOp *findVectorOp(std::string_view name);
 struct ScalarInput {
   std::array<uint64_t, 2> s{};
   uint64_t old = 0;
-  bool scc = false; ///< in and out
+  bool scc = false;   ///< in and out
   bool writes = true; ///< false: the destination is left alone
   uint64_t exec = 0;
 

@@ -15,9 +15,7 @@ unsigned firstActive(const State &s) {
 }
 
 /// Lane operand: only its low six bits count.
-unsigned laneNumber(Execution &e, const TextOperand &o) {
-  return unsigned(e.scalar(o, 'i')) & 63;
-}
+unsigned laneNumber(Execution &e, const TextOperand &o) { return unsigned(e.scalar(o, 'i')) & 63; }
 
 void readFirstLane(Execution &e) {
   e.writeScalar(e.operand(0), e.dword(e.operand(1), firstActive(e.state)), false);

@@ -70,7 +70,8 @@ struct PackedOp {
   uint16_t (*compute)(const Half &);
 };
 constexpr PackedOp kHalfOps[] = {
-    {"v_pk_mad_i16", 3, false, [](const Half &x) { return x.wrapSigned(x.i(0) * x.i(1) + x.i(2)); }},
+    {"v_pk_mad_i16", 3, false,
+     [](const Half &x) { return x.wrapSigned(x.i(0) * x.i(1) + x.i(2)); }},
     {"v_pk_mul_lo_u16", 2, false, [](const Half &x) { return uint16_t(x.u(0) * x.u(1)); }},
     {"v_pk_add_i16", 2, false, [](const Half &x) { return x.wrapSigned(x.i(0) + x.i(1)); }},
     {"v_pk_sub_i16", 2, false, [](const Half &x) { return x.wrapSigned(x.i(0) - x.i(1)); }},
@@ -86,9 +87,7 @@ constexpr PackedOp kHalfOps[] = {
     {"v_pk_max_u16", 2, false, [](const Half &x) { return uint16_t(std::max(x.u(0), x.u(1))); }},
     {"v_pk_min_u16", 2, false, [](const Half &x) { return uint16_t(std::min(x.u(0), x.u(1))); }},
     {"v_pk_fma_f16", 3, true,
-     [](const Half &x) {
-       return x.result(fma(x.number(0), x.number(1), x.number(2), x.round()));
-     }},
+     [](const Half &x) { return x.result(fma(x.number(0), x.number(1), x.number(2), x.round())); }},
     {"v_pk_add_f16", 2, true,
      [](const Half &x) { return x.result(add(x.number(0), x.number(1), x.round())); }},
     {"v_pk_mul_f16", 2, true,
@@ -231,8 +230,8 @@ bool executeMix(Execution &e) {
   for (unsigned lane = 0; lane < kLanes; ++lane) {
     if (!e.state.active(lane))
       continue;
-    const Number exact = fma(mixSource(e, 0, lane), mixSource(e, 1, lane), mixSource(e, 2, lane),
-                             e.modes.roundF32);
+    const Number exact =
+        fma(mixSource(e, 0, lane), mixSource(e, 1, lane), mixSource(e, 2, lane), e.modes.roundF32);
     uint32_t &row = e.vector(e.operand(0), lane);
     uint64_t code = pack(kF32, exact, e.modes.roundF32);
     if (!isHalf) {

@@ -107,10 +107,12 @@ uint64_t shiftLeftAdd(In &x, unsigned by) {
      const uint64_t a = x.s[0], b = x.s[1];                                                        \
      return nonZero32(x, uint32_t(expression));                                                    \
    }},                                                                                             \
-      {"s_" name "_b64", "l=ll", [](In &x) {                                                       \
-         const uint64_t a = x.s[0], b = x.s[1];                                                    \
-         return nonZero(x, expression);                                                            \
-       }}
+  {                                                                                                \
+    "s_" name "_b64", "l=ll", [](In &x) {                                                          \
+      const uint64_t a = x.s[0], b = x.s[1];                                                       \
+      return nonZero(x, expression);                                                               \
+    }                                                                                              \
+  }
 /// D = EXEC, EXEC = S0 op EXEC; the wave writes EXEC from `exec`.
 #define MONO_SAVEEXEC(name, expression)                                                            \
   {"s_" name "_saveexec_b64", "l=l", [](In &x) {                                                   \
@@ -137,11 +139,13 @@ uint64_t shiftLeftAdd(In &x, unsigned by) {
          x.scc = condition;                                                                        \
          return uint64_t(0);                                                                       \
        }},                                                                                         \
-      {"s_cmpk_" name "_u32", "-=ik", [](In &x) {                                                  \
-         const uint32_t a = x.u(0), b = uint16_t(x.s[1]);                                          \
-         x.scc = condition;                                                                        \
-         return uint64_t(0);                                                                       \
-       }}
+  {                                                                                                \
+    "s_cmpk_" name "_u32", "-=ik", [](In &x) {                                                     \
+      const uint32_t a = x.u(0), b = uint16_t(x.s[1]);                                             \
+      x.scc = condition;                                                                           \
+      return uint64_t(0);                                                                          \
+    }                                                                                              \
+  }
 
 const ScalarOp kOps[] = {
     // ---- SOP2

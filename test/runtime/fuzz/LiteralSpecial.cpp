@@ -25,10 +25,11 @@ uint64_t near(In &x, long double value) {
     code = (code & format.sign()) | format.greatest();
   if (std::isinf(value))
     return code;
-  const int exponent = rounded == 0 ? 1 - format.bias : std::max(std::ilogb(rounded), 1 - format.bias);
+  const int exponent =
+      rounded == 0 ? 1 - format.bias : std::max(std::ilogb(rounded), 1 - format.bias);
   // A double can't hold half an ulp of another one, so the bound is coarser there.
-  const double slack = std::ldexp(format.mantissaBits == 52 ? 2.0 : 1.5,
-                                  exponent - int(format.mantissaBits));
+  const double slack =
+      std::ldexp(format.mantissaBits == 52 ? 2.0 : 1.5, exponent - int(format.mantissaBits));
   x.isLoose = true;
   x.low = rounded - slack;
   x.high = rounded + slack;

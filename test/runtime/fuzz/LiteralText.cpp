@@ -41,10 +41,9 @@ struct NamedRegister {
   const char *name;
   unsigned index, count;
 };
-constexpr NamedRegister kNamed[] = {{"vcc", kVcc, 2},          {"vcc_lo", kVcc, 1},
-                                    {"vcc_hi", kVcc + 1, 1},   {"exec", kExec, 2},
-                                    {"exec_lo", kExec, 1},     {"exec_hi", kExec + 1, 1},
-                                    {"m0", kM0, 1}};
+constexpr NamedRegister kNamed[] = {
+    {"vcc", kVcc, 2},      {"vcc_lo", kVcc, 1},       {"vcc_hi", kVcc + 1, 1}, {"exec", kExec, 2},
+    {"exec_lo", kExec, 1}, {"exec_hi", kExec + 1, 1}, {"m0", kM0, 1}};
 
 bool parseRegister(const std::string &text, TextOperand &operand) {
   for (const NamedRegister &named : kNamed)

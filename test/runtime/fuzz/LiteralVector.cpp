@@ -279,7 +279,7 @@ void noteIfLoose(const Prepared &p, unsigned lane, const LaneInput &in, uint64_t
     p.e.noteLoose(o, 0, lane, format, high);
   else if (in.isLoose)
     p.e.noteRange(o, 0, lane, format, finishedBound(p, in.low, true),
-                    finishedBound(p, in.high, false));
+                  finishedBound(p, in.high, false));
 }
 
 // ---- the instruction -----------------------------------------------------------------------
@@ -329,8 +329,7 @@ void executeLanes(Prepared &p) {
     for (unsigned n : {0u, 1u})
       p.dppRows[n] = state.vgprs.at(p.e.operand(p.firstSource).index + n);
   for (unsigned lane = 0; lane < kLanes; ++lane) {
-    const DppLane dpp =
-        p.isDpp ? dppLane(state, p.e.line, lane) : DppLane{int(lane), true};
+    const DppLane dpp = p.isDpp ? dppLane(state, p.e.line, lane) : DppLane{int(lane), true};
     if (!state.active(lane) || !dpp.writes)
       continue;
     LaneInput in{p.op.types, p.e.modes, p.e.line};

@@ -162,8 +162,8 @@ static bool executeModeAccess(Execution &e) {
 static bool branchTaken(const State &s, const std::string &name) {
   return name == "s_branch" || (name == "s_cbranch_scc0" && !s.scc) ||
          (name == "s_cbranch_scc1" && s.scc) || (name == "s_cbranch_vccz" && !s.sgpr64(kVcc)) ||
-         (name == "s_cbranch_vccnz" && s.sgpr64(kVcc)) || (name == "s_cbranch_execz" && !s.exec()) ||
-         (name == "s_cbranch_execnz" && s.exec());
+         (name == "s_cbranch_vccnz" && s.sgpr64(kVcc)) ||
+         (name == "s_cbranch_execz" && !s.exec()) || (name == "s_cbranch_execnz" && s.exec());
 }
 
 bool executeProgramFlow(Execution &e) {

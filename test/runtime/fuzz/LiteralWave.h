@@ -17,7 +17,7 @@ inline constexpr unsigned kLanes = 64, kVgprs = 64, kAgprs = 32;
 /// The MODE register taken apart (CDNA4 ISA 3.3).
 struct Modes {
   Round roundF32 = Round::Even, roundF64F16 = Round::Even;
-  bool keepInF32 = true, keepOutF32 = true;     ///< denormals of f32
+  bool keepInF32 = true, keepOutF32 = true;       ///< denormals of f32
   bool keepInF64F16 = true, keepOutF64F16 = true; ///< denormals of f64 and f16
   bool dx10Clamp = true, ieee = true, fp16Overflow = false;
 
@@ -33,8 +33,8 @@ struct State {
   bool scc = false;
   uint32_t mode = 0;
   std::vector<uint8_t> lds;
-  std::vector<uint8_t> memory;  ///< one allocation of device memory
-  uint64_t memoryBase = 0;      ///< its device address
+  std::vector<uint8_t> memory; ///< one allocation of device memory
+  uint64_t memoryBase = 0;     ///< its device address
 
   uint64_t sgpr64(unsigned n) const { return sgprs[n] | uint64_t(sgprs[n + 1]) << 32; }
   void setSgpr64(unsigned n, uint64_t value) {

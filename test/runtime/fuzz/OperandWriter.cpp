@@ -24,7 +24,11 @@ std::string OperandWriter::agpr(unsigned count) {
   return range('a', alignedFirst(random, kAgprs, count, count > 1 ? 2 : 1), count);
 }
 std::string OperandWriter::sgpr(unsigned count) {
-  return range('s', alignedFirst(random, kDataSgprs, count, count == 1 ? 1 : count == 2 ? 2 : 4),
+  return range('s',
+               alignedFirst(random, kDataSgprs, count,
+                            count == 1   ? 1
+                            : count == 2 ? 2
+                                         : 4),
                count);
 }
 
@@ -44,8 +48,7 @@ std::string OperandWriter::mask() {
 static std::string inlineConstant(Random &random, char type) {
   const bool mayBeReal = type != 's' && type != 'l';
   if (mayBeReal && random.oneIn(2))
-    return random.pick<std::string>(
-        {"0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0"});
+    return random.pick<std::string>({"0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0"});
   return std::to_string(random.between(-16, 64));
 }
 

@@ -28,15 +28,16 @@ uint16_t half(Random &r) {
   return uint16_t(r.oneIn(2) ? r.next() : (r.next() & 0x83ff) | (11 + r.below(9)) << 10);
 }
 uint32_t integerEdge(Random &r) {
-  return r.pick<uint32_t>({0, 1, 2, 0xffffffff, 0xfffffffe, 0x7fffffff, 0x80000000, 0x80000001,
-                           0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, 0x10000, 0x7fffff, 0x800000,
-                           0xffffff, 31, 32, 63, 64});
+  return r.pick<uint32_t>({0,          1,          2,       0xffffffff, 0xfffffffe, 0x7fffffff,
+                           0x80000000, 0x80000001, 0x7f,    0x80,       0xff,       0x7fff,
+                           0x8000,     0xffff,     0x10000, 0x7fffff,   0x800000,   0xffffff,
+                           31,         32,         63,      64});
 }
 uint32_t doubleHigh(Random &r) {
   if (r.oneIn(4))
     return r.pick<uint32_t>({0, 0x80000000, 0x7ff00000, 0xfff00000, 0x7ff80000, 0x7ff00001,
-                             0x3ff00000, 0xbff00000, 0x00100000, 0x7fefffff, 0x41dfffff,
-                             0x41efffff, 0x000fffff, 0x43400000});
+                             0x3ff00000, 0xbff00000, 0x00100000, 0x7fefffff, 0x41dfffff, 0x41efffff,
+                             0x000fffff, 0x43400000});
   return (uint32_t(r.next()) & 0x800fffff) | uint32_t(1013 + r.below(24)) << 20;
 }
 
