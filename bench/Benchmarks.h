@@ -12,4 +12,7 @@ void registerEmulator();
 /// launch/...: what a launch costs in the runtime itself, without a GPU.
 void registerLaunch();
 
+/// check/...: the checks of the compiler on a schedule as large as the chip.
+void registerCheck();
+
 } // namespace mono::bench

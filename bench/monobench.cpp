@@ -17,7 +17,7 @@ enum ExitStatus { Good = 0, BadInput = 1, Usage = 2, NoDevice = 3 };
 
 constexpr StringLiteral usage =
     "usage: monobench [NAME]... [--device=emu|hip] [--json=F]\n"
-    "  NAME  compile, emulator, launch, or one benchmark such as emulator/valu\n";
+    "  NAME  compile, check, emulator, launch, or one benchmark such as emulator/valu\n";
 
 struct Options {
   std::vector<std::string> names;
@@ -61,6 +61,7 @@ std::vector<std::string> libraryFlags(const Options &options) {
 
 ExitStatus runBenchmarks(const Options &options) {
   mono::bench::registerCompile();
+  mono::bench::registerCheck();
   mono::bench::registerEmulator();
   mono::bench::registerLaunch();
   std::vector<std::string> flags = libraryFlags(options);

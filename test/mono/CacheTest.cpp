@@ -157,6 +157,19 @@ TEST_F(CacheTest, SaysWhereItCannotWrite) {
             "can't create the cache directory '" + file + "/a': Not a directory");
 }
 
+TEST_F(CacheTest, SaysThatAnEntryIsInTheWay) {
+  std::string path = cache().pathOf(keyOf(1));
+  ASSERT_EQ(mkdir(path.c_str(), 0700), 0);
+  EXPECT_EQ(llvm::toString(cache().store(keyOf(1), payloadOf(1))),
+            "can't write the cache entry '" + path + "': Is a directory");
+  EXPECT_FALSE(cache().load(keyOf(1)).has_value());
+  // Nothing else is left behind.
+  int files = 0;
+  for ([[maybe_unused]] const auto &entry : std::filesystem::directory_iterator(directory.path()))
+    ++files;
+  EXPECT_EQ(files, 1);
+}
+
 TEST_F(CacheTest, SurvivesManyWritersOfOneEntry) {
   std::vector<std::thread> writers;
   std::atomic<int> wrong = 0;

@@ -199,7 +199,8 @@ TEST(Groups, RunOnHostMemoryOfTheEmulator) {
   EXPECT_EQ(std::vector(std::begin(y), std::end(y)), doubled(countFrom(1)));
   ASSERT_EQ(failureOf(node.unmapHost(y)), "");
   ASSERT_EQ(failureOf(node.unmapHost(y)), "");
-  EXPECT_THAT(failureOf(node.unmapHost(y)), StartsWith("1: expected the start of mapped host"));
+  EXPECT_THAT(failureOf(node.unmapHost(y)),
+              StartsWith("1: expected the start of mapped host memory, but got 0x"));
 }
 
 /// Workspaces for the ranks of a node, freed at the end.

@@ -1,0 +1,209 @@
+"""mono/mono.py: the Python interface over the C one. Needs nothing but Python; what concerns NumPy is
+skipped where there is none."""
+import array
+import ctypes
+import unittest
+
+import mono
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+SCALE = """
+mono.schedule @scale target("gfx950") grid(4 x 64) {
+  %ROWS = mono.param "ROWS" in [1 to 64]
+  %x = mono.operand "x" read [%ROWS, 64] : f32
+  %y = mono.operand "y" write [%ROWS, 64] : f32
+  mono.stage "scale" (%t) tasks [%ROWS] base [0] {
+    %row = mono.load %x[%t, 0] [1, 64] : tensor<1x64xf32>
+    %two = arith.constant dense<2.0> : tensor<1x64xf32>
+    %doubled = arith.mulf %row, %two : tensor<1x64xf32>
+    mono.store %doubled, %y[%t, 0] : tensor<1x64xf32>
+  }
+}
+"""
+PROJECT = """
+mono.schedule @project target("gfx950") grid(1 x 64) {
+  %h = mono.operand "h" read [1, 32] : bf16
+  %w = mono.operand "w" read weight [16, 32] : bf16, #mono.mfma_rows<16>
+  %y = mono.operand "y" write [1, 16] : f32
+  mono.stage "project" (%t) tasks [1] base [0] {
+    %s = mono.stream %w[0, 0] [16, 32] split_k(1)
+    %p = mono.contract %h[0, 0] [1, 32], %s : tensor<1x16xf32>
+    mono.store %p, %y[0, 0] : tensor<1x16xf32>
+  }
+}
+"""
+
+
+def scale(rows=4):
+    return mono.compile_text(SCALE, params={"ROWS": rows}, cache_dir="")
+
+
+class Failing(unittest.TestCase):
+
+    def fails(self, status, text, function, *arguments, **options):
+        with self.assertRaises(mono.Error) as raised:
+            function(*arguments, **options)
+        self.assertEqual(raised.exception.status, status)
+        self.assertIn(text, str(raised.exception))
+
+
+class Kernels(Failing):
+
+    def test_describe_themselves(self):
+        kernel = scale(rows=3)
+        self.assertEqual((kernel.name, kernel.target, kernel.ranks), ("scale", "gfx950", 1))
+        self.assertEqual((kernel.workgroups, kernel.threads), (4, 64))
+        self.assertEqual(kernel.params, {"ROWS": 3})
+        self.assertEqual(list(kernel.operands), ["x", "y"])
+        y = kernel.operands["y"]
+        self.assertEqual((y.access, y.element, y.shape, y.layout, y.bytes, y.is_weight),
+                         ("write", "f32", (3, 64), "row_major", 768, False))
+        self.assertEqual(kernel.workspace.epoch_bytes, 16)
+        self.assertFalse(kernel.from_cache)
+        self.assertEqual(kernel.cache_note, "switched off by the options")
+
+    def test_load_a_code_object(self):
+        kernel = scale()
+        self.assertEqual(kernel.code_object[:4], b"\x7fELF")
+        self.assertEqual(mono.load(kernel.code_object).params, {"ROWS": 4})
+        self.fails(mono.CODE_OBJECT_ERROR, "", mono.load, kernel.code_object[:200])
+
+    def test_pack_weights(self):
+        kernel = mono.compile_text(PROJECT, cache_dir="")
+        words = array.array("H", range(16 * 32))
+        packed = array.array("H", kernel.pack("w", words))
+        for n in range(16):
+            for k in range(32):  # docs/manifest.md
+                self.assertEqual(packed[k // 8 * 128 + n * 8 + k % 8], words[n * 32 + k])
+        self.assertEqual(kernel.unpack("w", packed), words.tobytes())
+        self.fails(mono.INVALID_ARGUMENT, "expected 1024 bytes", kernel.pack, "w", bytes(8))
+
+    def test_raise_diagnostics(self):
+        self.fails(mono.COMPILE_ERROR, "expected parameter 'ROWS' in 1 to 64, but got 65", scale, 65)
+        self.fails(mono.FILE_ERROR, "can't open 'no/such.mlir'", mono.compile, "no/such.mlir")
+        self.fails(mono.INVALID_ARGUMENT, "expected linker", mono.compile_text, SCALE, linker="gold")
+
+
+class Groups(Failing):
+
+    def setUp(self):
+        self.kernel = scale()
+        self.node = mono.Node.emulator(1)
+        self.group = mono.Group(self.kernel, self.node)
+        self.addCleanup(self.node.close)
+        self.addCleanup(self.group.close)
+
+    def run_group(self):
+        self.group.launch()
+        self.group.synchronize()
+
+    def test_run_on_buffers(self):
+        x = array.array("f", range(256))
+        y = (ctypes.c_float * 256)()
+        self.group.bind(0, "x", x)
+        self.group.bind(0, "y", y)
+        self.run_group()
+        self.assertEqual(list(y), [2.0 * i for i in range(256)])
+
+    def test_run_on_device_memory(self):
+        x, y = self.node.allocate(0, 1024), self.node.allocate(0, 1024)
+        self.node.write(0, x, array.array("f", range(256)))
+        self.group.bind(0, "x", x)
+        self.group.bind(0, "y", y)
+        self.run_group()
+        result = array.array("f", self.node.read(0, y, 1024))
+        self.assertEqual(list(result), [2.0 * i for i in range(256)])
+        self.node.free(0, x)
+        self.node.free(0, y)
+
+    def test_take_a_workspace(self):
+        size = self.kernel.workspace
+        local = self.node.allocate(0, size.local_bytes)
+        peer = self.node.allocate(0, max(size.peer_bytes, 1), peer_visible=True)
+        with mono.Group(self.kernel, self.node, [(local, peer)]) as group:
+            x, y = array.array("f", range(256)), array.array("f", bytes(1024))
+            group.bind(0, "x", x)
+            group.bind(0, "y", y)
+            group.launch()
+            group.synchronize()
+            self.assertEqual(y[255], 510)
+
+    def test_bind_again_to_other_memory(self):
+        y = array.array("f", bytes(1024))
+        self.group.bind(0, "y", y)
+        for first in range(3):
+            x = array.array("f", range(first, first + 256))
+            self.group.bind(0, "x", x)
+            del x  # the group keeps it
+            self.run_group()
+            self.assertEqual(y[0], 2 * first)
+
+    def test_refuse_wrong_memory(self):
+        bind = self.group.bind
+        self.fails(mono.INVALID_ARGUMENT, "no operand 'z'; it has x, y", bind, 0, "z", 16)
+        self.fails(mono.INVALID_ARGUMENT, "expected 1024 bytes", bind, 0, "x", bytearray(1000))
+        self.fails(mono.INVALID_ARGUMENT, "expected a writable, contiguous", bind, 0, "x", bytes(1024))
+        self.fails(mono.INVALID_ARGUMENT, "expected a rank below 1", bind, 1, "x", bytearray(1024))
+        self.fails(mono.INVALID_ARGUMENT, "'x' of rank 0 is not bound", self.group.launch)
+        self.fails(mono.INVALID_ARGUMENT, "for each of 1 ranks", self.group.launch, [0, 0])
+
+    def test_refuse_wrong_nodes(self):
+        self.fails(mono.INVALID_ARGUMENT, "but got 9", mono.Node.emulator, 9)
+        with mono.Node.emulator(2) as two:
+            self.fails(mono.INVALID_ARGUMENT, "has 2 devices", mono.Group, self.kernel, two)
+        self.fails(mono.INVALID_ARGUMENT, "for each of 1 ranks", mono.Group, self.kernel, self.node,
+                   [])
+
+
+@unittest.skipIf(numpy is None, "needs NumPy (python3-numpy)")
+class DLPack(Failing):
+
+    def setUp(self):
+        self.node = mono.Node.emulator(1)
+        self.addCleanup(self.node.close)
+
+    def test_run_on_arrays(self):
+        with mono.Group(scale(), self.node) as group:
+            x = numpy.arange(256, dtype=numpy.float32).reshape(4, 64)
+            y = numpy.zeros_like(x)
+            group.bind(0, "x", x)
+            group.bind(0, "y", y)
+            group.launch()
+            group.synchronize()
+            self.assertTrue((y == 2 * x).all())
+
+    def test_project_bf16(self):
+        kernel = mono.compile_text(PROJECT, cache_dir="")
+        h = numpy.arange(32, dtype=numpy.float32).reshape(1, 32)
+        w = (numpy.arange(16 * 32) % 7 - 3).astype(numpy.float32).reshape(16, 32)
+
+        def bf16(values):  # exact: all are small integers
+            return (values.view(numpy.uint32) >> 16).astype(numpy.uint16)
+
+        packed = numpy.frombuffer(kernel.pack("w", bf16(w).tobytes()), numpy.uint16).copy()
+        y = numpy.zeros((1, 16), numpy.float32)
+        with mono.Group(kernel, self.node) as group:
+            group.bind(0, "h", bf16(h))
+            group.bind(0, "w", packed.reshape(16, 32))
+            group.bind(0, "y", y)
+            group.launch()
+            group.synchronize()
+        self.assertTrue((y == h @ w.T).all(), y)
+
+    def test_refuse_other_tensors(self):
+        with mono.Group(scale(), self.node) as group:
+            def fails(text, tensor):
+                self.fails(mono.INVALID_ARGUMENT, text, group.bind, 0, "x", tensor)
+
+            fails("expected f32 [4, 64], but got 64-bit", numpy.zeros((4, 64)))
+            fails("expected f32 [4, 64], but got", numpy.zeros((4, 64), numpy.int32))
+            fails("32-bit elements of DLPack type 2, [64, 4]", numpy.zeros((64, 4), numpy.float32))
+            fails("expected a contiguous tensor", numpy.zeros((64, 4), numpy.float32).T)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
