@@ -46,6 +46,15 @@ template <const FloatFormat &Format> void narrowPair(Wave &wave, const Instructi
   storeHalves(wave, inst, result.dword, writeMask(wave, inst), HighHalf::Keep);
 }
 
+/// FP16_OVFL for each format: fp8 and bf8 saturate, f16 does but keeps infinity, bf16 has no such
+/// rule.
+template <const FloatFormat &Format> numeric::Overflow overflowFor(const Wave &wave) {
+  if (Format.bits() == 8)
+    return overflowOf(wave);
+  const bool saturates = Format.exponentBits == 5 && FloatMode(wave).fp16Overflow;
+  return saturates ? numeric::Overflow::SaturateNotExact : numeric::Overflow::ToInfinity;
+}
+
 /// V_CVT_SR_*_F32: stochastic rounding with the random bits of the second source, into the byte
 /// (fp8, bf8: op_sel[3:2]) or half (f16, bf16: op_sel[3]) of the destination; the rest stays.
 template <const FloatFormat &Format> void narrowStochastic(Wave &wave, const Instruction &inst) {
@@ -53,7 +62,7 @@ template <const FloatFormat &Format> void narrowStochastic(Wave &wave, const Ins
   LaneBuffer buffers[2], result;
   const uint32_t *value = fetchRow(wave, inst, inst.src[0], 0, ValueKind::Float32, buffers[0]);
   const uint32_t *random = fetchRow(wave, inst, inst.src[1], 0, ValueKind::Bits32, buffers[1]);
-  const numeric::Overflow overflow = overflowOf(wave);
+  const numeric::Overflow overflow = overflowFor<Format>(wave);
   for (unsigned lane = 0; lane < Wave::lanes; ++lane)
     result.dword[lane] = numeric::encode(Format, std::bit_cast<float>(value[lane]),
                                          Rounding::Stochastic, overflow, random[lane]);

@@ -89,18 +89,13 @@ inline constexpr unsigned operandRegisters =
     (itemsPerLane(Rows, K, Blocks) * Element::bits + 31) / 32;
 
 /// Lane that `lane` of B reads under the lane group pattern `blgp` (CDNA4 ISA 7.1.6): 1 and 2
-/// broadcast a half of the lanes, 3 rotates by 16, 4-7 broadcast a group of 16.
+/// broadcast a half of the lanes, 3 rotates by 16, 4-7 broadcast a group of 16. One formula for
+/// all: of a switch over these, in a loop over lanes, clang 22 makes wrong code at -O3
+/// -march=x86-64-v3 (lane % 32 also where it should be lane % 16).
 constexpr unsigned blgpLane(unsigned blgp, unsigned lane) {
-  switch (blgp) {
-  case 1:
-    return lane % 32;
-  case 2:
-    return 32 + lane % 32;
-  case 3:
-    return (lane + 16) % 64;
-  default:
-    return blgp >= 4 ? 16 * (blgp - 4) + lane % 16 : lane;
-  }
+  constexpr unsigned keep[] = {63, 31, 31, 63, 15, 15, 15, 15};
+  constexpr unsigned base[] = {0, 0, 32, 16, 0, 16, 32, 48};
+  return ((lane & keep[blgp & 7]) + base[blgp & 7]) & 63;
 }
 
 /// Block of A that block `block` of the result uses: cbsz says that 2^cbsz blocks share block

@@ -16,18 +16,21 @@ constexpr unsigned indexShift(unsigned cbsz, unsigned abid, unsigned setBits) {
   return cbsz ? 0 : setBits * (abid % sets);
 }
 
-/// Spreads the stored items of A over the dense k-major array.
-template <typename Element, unsigned M, unsigned K>
-void unpackSparse(const uint32_t *rows, const uint32_t *indices, unsigned shift,
-                  typename Element::Value *out) {
-  constexpr unsigned groups = 64 / M, denseItems = K / groups, items = denseItems / 2;
-  std::fill_n(out, K * M, typename Element::Value(0));
+/// d[M, N] += A b[K, N], item after item of each row of A. Where A has no item B takes no part, so
+/// a NaN there is not seen; equal indices of a pair both count.
+template <typename Element, unsigned M, unsigned N, unsigned K>
+void accumulateSparse(const uint32_t *rows, const uint32_t *indices, unsigned shift,
+                      const typename Element::Value *b, typename Element::Value *d) {
+  using Value = typename Element::Value;
+  constexpr unsigned denseItems = K / (64 / M), items = denseItems / 2;
   for (unsigned lane = 0; lane < Wave::lanes; ++lane)
     for (unsigned n = 0; n < items; ++n) {
       const unsigned index = indices[lane] >> (shift + 2 * n) & 3;
-      const unsigned k = lane / M * denseItems + n / 2 * 4 + index;
-      // Equal indices of a pair add up, as the hardware multiplies each item on its own.
-      out[k * M + lane % M] += Element::decode(itemCode<Element::bits>(rows, lane, n));
+      const Value *row = b + (lane / M * denseItems + n / 2 * 4 + index) * N;
+      Value *sums = d + lane % M * N;
+      const Vector<Value> item = broadcast(Element::decode(itemCode<Element::bits>(rows, lane, n)));
+      for (unsigned j = 0; j < N; j += VectorOf<Value>::width)
+        storeVector(sums + j, multiplyAdd(item, loadVector(row + j), loadVector(sums + j)));
     }
 }
 
@@ -36,12 +39,11 @@ void sparse(Wave &wave, const Instruction &inst) {
   using Value = typename A::Value;
   constexpr Shape S{M, N, K, 1};
   constexpr unsigned setBits = 2 * (K / (64 / M) / 2);
-  alignas(32) Value a[K * M], b[K * N], d[M * N];
-  unpackSparse<A, M, K>(wave.vgpr(inst.src[0]), wave.vgpr(inst.src[2]),
-                        indexShift(inst.cbsz, inst.abid, setBits), a);
+  alignas(32) Value b[K * N], d[M * N];
   unpackDense<B, N, K, 1>(wave.vgpr(inst.src[1]), 0, b);
   loadResult<Value, S>(wave, inst.dst[0], 0, d);
-  accumulate<M, N>(a, b, K, d);
+  accumulateSparse<A, M, N, K>(wave.vgpr(inst.src[0]), wave.vgpr(inst.src[2]),
+                               indexShift(inst.cbsz, inst.abid, setBits), b, d);
   storeResult<Value, S>(wave, inst.dst[0], 0, d);
 }
 

@@ -100,9 +100,13 @@ constexpr uint64_t shiftRounded(uint64_t significand, unsigned shift, bool negat
                                 Rounding rounding, uint32_t random) {
   if (shift == 0)
     return significand;
-  // A double has 53 bits: past 54 only "how near to zero" is left, which 55 bits express.
-  if (shift > 62)
-    return shiftRounded(significand != 0, 62, negative, rounding, random);
+  // A double has 53 bits, so nothing of them is kept; what is lost counts for stochastic rounding
+  // with its weight, for the rest as "not zero".
+  if (shift > 62) {
+    const unsigned lost = shift - 62 < 63 ? shift - 62 : 63;
+    const uint64_t sticky = significand & ((1ull << lost) - 1) ? 1 : 0;
+    return shiftRounded(significand >> lost | sticky, 62, negative, rounding, random);
+  }
   const uint64_t kept = significand >> shift;
   const uint64_t rest = significand & ((1ull << shift) - 1);
   if (rest == 0)

@@ -36,7 +36,8 @@ uint32_t element(Execution &e, const DotOp &op, unsigned s, unsigned n, unsigned
   uint32_t half = (upper ? dword >> 16 : dword) & 0xffff;
   if (isFloat(op) && e.line.item(n ? "neg_hi" : "neg_lo", s, 0))
     half ^= 0x8000;
-  return half;
+  const bool flushes = op.kind == 'h' && !e.modes.keepInF64F16;
+  return flushes ? uint32_t(flushed(kF16, half)) : half;
 }
 
 uint32_t integerDot(Execution &e, const DotOp &op, unsigned lane, uint32_t addend) {
@@ -76,8 +77,7 @@ void floatDot(Execution &e, const DotOp &op, unsigned lane, uint32_t addend) {
     return;
   }
   double low = sum - slack, high = sum + slack;
-  const bool mayFlush = op.kind == 'h' ? !e.modes.keepInF64F16 : true;
-  if (mayFlush && size < 1) {
+  if (op.kind == 'b' && size < 1) {
     low = std::min(low, lowest);
     high = std::max(high, highest);
   }

@@ -52,7 +52,7 @@ bool executeMatrix(Execution &);
 bool executeLds(Execution &);
 bool executeDeviceMemory(Execution &);
 
-/// Two's complement of a float in a register: sign bit of a type letter.
+/// The sign bit of a source type.
 inline uint64_t signBit(char type) {
   return type == 'd' ? uint64_t(1) << 63 : type == 'h' || type == 's' ? 0x8000u : 0x80000000u;
 }

@@ -1,9 +1,11 @@
-// Conversions from and to fp8, bf8, fp6, bf6, fp4 and bf16, with and without scale, to nearest and
-// stochastic (CDNA4 ISA 12.8, 12.11; gfx950.md section 3).
+// Conversions from and to fp8, bf8, fp6, bf6, fp4 and bf16, with and without
+// scale, to nearest and stochastic (CDNA4 ISA 12.8, 12.11; gfx950.md section
+// 3).
 #include "test/runtime/fuzz/Generator.h"
 #include "test/runtime/fuzz/LiteralExecution.h"
 #include "test/runtime/fuzz/LiteralSmallFloat.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace mono::fuzz {
@@ -84,6 +86,11 @@ public:
       random = random << 1 ^ (random >> 31 ? 0xc5 : 0); // the step of v_prng_b32
     }
     write(results);
+    for (unsigned n = 0; isOpen && n < std::max(1u, c.to->bits() * c.elements / 32); ++n) {
+      TextOperand o = e.operand(0);
+      o.index += n;
+      e.noteAny(o, lane);
+    }
   }
 
 private:
@@ -91,11 +98,12 @@ private:
   const Conversion &c;
   const unsigned lane, operands;
   uint32_t random = 0;
+  bool isOpen = false; ///< the result may be anything
 
   bool opSel(unsigned n) const { return e.line.item("op_sel", n, 0); }
 
-  /// Where a conversion from a small format finds its items: op_sel picks byte or word of the
-  /// source, SDWA likewise.
+  /// Where a conversion from a small format finds its items: op_sel picks byte
+  /// or word of the source, SDWA likewise.
   unsigned sourceOffset() const {
     if (!c.isWidening() || c.elements == 32 || c.from->bits() > 8)
       return e.line.word("src0_sel") == "WORD_1" ? 1 : 0;
@@ -132,9 +140,10 @@ private:
     return e.modes.keepInF32 ? code : flushed(kF32, code);
   }
 
+  /// The exponent field of an f32, read as an E8M0 scale: 255 is NaN.
   double scale() {
-    const uint32_t bits = e.dword(e.operand(operands - 1), lane);
-    return std::ldexp(1.0, int(bits >> 23 & 0xff) - 127);
+    const int exponent = int(e.dword(e.operand(operands - 1), lane) >> 23 & 0xff);
+    return exponent == 255 ? std::nan("") : std::ldexp(1.0, exponent - 127);
   }
 
   uint64_t convert(uint64_t code) {
@@ -143,18 +152,29 @@ private:
     double value = toDouble(*c.from, code);
     if (c.from->isNan(code))
       value = std::copysign(std::nan(""), code & c.from->sign() ? -1.0 : 1.0);
-    if (c.isScaled)
-      value = c.isWidening() ? value * scale() : value / scale();
+    if (c.isScaled) {
+      const double factor = scale();
+      // Of two NaN the manual does not say whose sign the result has.
+      isOpen |= std::isnan(value) && std::isnan(factor);
+      if (!std::isnan(value))
+        value = std::isnan(factor) ? factor : c.isWidening() ? value * factor : value / factor;
+    }
     if (c.to->bits() <= 8)
       return nearestCode(*c.to, value, {e.modes.fp16Overflow, c.isStochastic, random});
     if (c.isStochastic)
       return stochasticHalf(value);
     if (std::isnan(value))
       return c.to->nan();
-    return pack(*c.to, fromDouble(value), Round::Even);
+    const uint64_t result = pack(*c.to, fromDouble(value), Round::Even);
+    const bool saturates = c.to == &kF16 && e.modes.fp16Overflow && std::isfinite(value);
+    if (saturates && kF16.isInfinite(result))
+      return (result & 0x8000) | kF16.greatest();
+    const bool flushes = !c.isScaled && c.to == &kF32 && !e.modes.keepOutF32;
+    return flushes ? flushed(kF32, result) : result;
   }
 
-  /// f32 to f16 or bf16: the random number is added below the last place, then the rest is cut off.
+  /// f32 to f16 or bf16: the random number is added below the last place, then
+  /// the rest is cut off.
   uint64_t stochasticHalf(double value) {
     if (!std::isfinite(value))
       return std::isnan(value) ? c.to->nan() : pack(*c.to, fromDouble(value), Round::Zero);
@@ -165,13 +185,16 @@ private:
                             ? 2 * low - toDouble(*c.to, (below & c.to->magnitude()) - 1)
                             : toDouble(*c.to, next);
     const long double fraction = (std::fabs(value) - low) / (high - low);
-    return fraction + random / 4294967296.0L >= 1 ? below + 1 : below;
+    if (fraction + random / 4294967296.0L < 1)
+      return below;
+    const bool saturates = c.to->isInfinite(next) && e.modes.fp16Overflow && c.to == &kF16;
+    return saturates ? below : below + 1;
   }
 
-  /// Place of the result in the destination, in units of its size: op_sel[3] or op_sel[2:3].
+  /// Place of the result in the destination, in units of its size: a half by
+  /// the last op_sel bit, a byte by bits 2 and 3.
   unsigned destinationUnit(unsigned bits) const {
-    const unsigned last = operands - 1; // index of the destination bit in op_sel
-    return bits == 16 ? opSel(last) : opSel(last - 1) + 2 * opSel(last);
+    return bits == 16 ? opSel(operands - 1) : opSel(2) + 2 * opSel(3);
   }
 
   void write(const std::vector<uint64_t> &results) {
@@ -181,8 +204,7 @@ private:
       uint64_t value = 0;
       for (unsigned n = 0; n < c.elements; ++n)
         value |= results[n] << n * c.to->bits();
-      const unsigned shift =
-          bits * (c.to->bits() == 16 && !c.isScaled && !c.isStochastic ? 0 : partialUnit(bits));
+      const unsigned shift = bits * destinationUnit(bits);
       const uint32_t mask = ((1u << bits) - 1) << shift;
       uint32_t &row = e.vector(o, lane);
       row = (row & ~mask) | (uint32_t(value) << shift & mask);
@@ -202,8 +224,6 @@ private:
       if (c.to->bits() >= 16 && c.to->isNan(results[n]))
         e.noteLoose(o, n * c.to->bits() / 32, lane, *c.to, c.to->bits() == 16 && n % 2);
   }
-
-  unsigned partialUnit(unsigned bits) const { return destinationUnit(bits); }
 };
 
 #define MONO_SEL2 "{p:| op_sel:[1,0]| op_sel:[0,1]| op_sel:[1,1]}"
@@ -223,12 +243,14 @@ constexpr InstructionTemplate kTemplates[] = {
     {"v_cvt_pk_bf16_f32 {d}, {p:|-}{v}, {v}"},
     {"v_cvt_pk_bf16_f32 {d}, {f}, {f}"},
     {"v_cvt_f32_bf16_e32 {d}, {v}"},
-    {"v_cvt_f32_bf16_sdwa {d}, {v} dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:WORD_{n:0:1}"},
+    {"v_cvt_f32_bf16_sdwa {d}, {v} dst_sel:DWORD dst_unused:UNUSED_PAD "
+     "src0_sel:WORD_{n:0:1}"},
     {"v_cvt_sr_{p:f16|bf16}_f32 {d}, {v}, {v}" MONO_WORD3},
     // ---- widening with scale
     {"v_cvt_scalef32_f32_{p:fp8|bf8} {d}, {v}, {v}" MONO_SEL2},
     {"v_cvt_scalef32_pk_f32_{p:fp8|bf8} {d2}, {v}, {v}{p:| op_sel:[1,0]}"},
-    {"v_cvt_scalef32_pk_{p:f16|bf16}_{p:fp8|bf8} {d}, {v}, {v}{p:| op_sel:[1,0]}"},
+    {"v_cvt_scalef32_pk_{p:f16|bf16}_{p:fp8|bf8} {d}, {v}, {v}{p:| "
+     "op_sel:[1,0]}"},
     {"v_cvt_scalef32_pk_f32_fp4 {d2}, {v}, {v}" MONO_SEL2},
     {"v_cvt_scalef32_pk_{p:f16|bf16}_fp4 {d}, {v}, {v}" MONO_SEL2},
     {"v_cvt_scalef32_pk32_f32_{p:fp6|bf6} {d32}, {v6}, {v}"},
@@ -240,15 +262,18 @@ constexpr InstructionTemplate kTemplates[] = {
     {"v_cvt_scalef32_pk_fp4_{p:f16|bf16} {d}, {v}, {v}" MONO_BYTE4},
     {"v_cvt_scalef32_pk32_{p:fp6|bf6}_{p:f16|bf16} {d6}, {v16}, {v}"},
     {"v_cvt_scalef32_2xpk16_{p:fp6|bf6}_f32 {d6}, {v16}, {v16}, {v}"},
-    {"v_cvt_scalef32_sr_{p:fp8|bf8}_{p:f32|f16|bf16} {d}, {v}, {v}, {v}" MONO_BYTE4},
+    {"v_cvt_scalef32_sr_{p:fp8|bf8}_{p:f32|f16|bf16} {d}, {v}, {v}, "
+     "{v}" MONO_BYTE4},
     {"v_cvt_scalef32_sr_pk_fp4_f32 {d}, {v2}, {v}, {v}" MONO_BYTE4},
     {"v_cvt_scalef32_sr_pk_fp4_{p:f16|bf16} {d}, {v}, {v}, {v}" MONO_BYTE4},
     {"v_cvt_scalef32_sr_pk32_{p:fp6|bf6}_{p:f16|bf16} {d6}, {v16}, {v}, {v}"},
     {"v_cvt_scalef32_sr_pk32_{p:fp6|bf6}_f32 {d6}, {v32}, {v}, {v}"},
     // ---- dot products
-    {"v_dot2_f32_{p:f16|bf16} {d}, {v}, {v}, {v}{p:| neg_lo:[1,0,0]| neg_hi:[0,1,0]| clamp}"},
+    {"v_dot2_f32_{p:f16|bf16} {d}, {v}, {v}, {v}{p:| neg_lo:[1,0,0]| "
+     "neg_hi:[0,1,0]| clamp}"},
     {"v_dot2_{p:i32_i16|u32_u16} {d}, {v}, {v}, {v}{p:| clamp}"},
-    {"v_dot{p:4_i32_i8|4_u32_u8|8_i32_i4|8_u32_u4} {d}, {x}, {x}, {x}{p:| clamp}"},
+    {"v_dot{p:4_i32_i8|4_u32_u8|8_i32_i4|8_u32_u4} {d}, {x}, {x}, {x}{p:| "
+     "clamp}"},
     {"v_dot2c_{p:f32_f16|f32_bf16|i32_i16} {d}, {v}, {v}"},
     {"v_dot{p:4c_i32_i8|8c_i32_i4} {d}, {v}, {v}"},
 };
@@ -259,7 +284,8 @@ bool executeScaledConversion(Execution &e) {
   Conversion conversion;
   if (!parse(e.line.mnemonic, conversion))
     return false;
-  // The destination may overlap a source, but only within a lane, where all is read first.
+  // The destination may overlap a source, but only within a lane, where all is
+  // read first.
   for (unsigned lane = 0; lane < kLanes; ++lane)
     if (e.state.active(lane))
       LaneConversion(e, conversion, lane).run();
