@@ -6,7 +6,11 @@
 #include "lowering/Pipeline.h"
 #include "lowering/codeobject/CodeObject.h"
 #include "mlir/Dialect/AMDGPU/IR/AMDGPUDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "runtime/Manifest.h"
@@ -51,7 +55,67 @@ std::string check(ModuleOp module) {
   return accepted ? std::string() : first.empty() ? "rejected without a message" : first;
 }
 
-llvm::Expected<Compiled> compilePlaced(ModuleOp module, int64_t skipBarrier) {
+namespace {
+
+/// Puts delays at the start and in front of polls and stores to memory, as many loop rounds for
+/// each wavefront as a hash of seed, place, rank, workgroup and wavefront says.
+class Delays {
+public:
+  Delays(gpu::GPUFuncOp func, uint32_t seed) : b(func.getLoc(), func) {
+    SmallVector<Operation *> places;
+    func.walk([&](Operation *op) {
+      if (isa<scf::WhileOp, LLVM::StoreOp>(op))
+        places.push_back(op);
+    });
+    b.setInsertionPointToStart(&func.getBody().front());
+    auto i32 = b.getI32Type();
+    auto toI32 = [&](Value index) -> Value { return arith::IndexCastUIOp::create(b, i32, index); };
+    Value rank = func.getArgument(func.getNumArguments() - 1);
+    Value workgroup = toI32(gpu::BlockIdOp::create(b, gpu::Dimension::x));
+    Value thread = toI32(gpu::ThreadIdOp::create(b, gpu::Dimension::x));
+    Value wave =
+        ROCDL::ReadfirstlaneOp::create(b, i32, arith::ShRUIOp::create(b, thread, constant(6)));
+    key = constant(seed * 15485863);
+    for (auto [value, factor] :
+         {std::pair{rank, 7919u}, std::pair{workgroup, 104729u}, std::pair{wave, 1299709u}})
+      key = arith::AddIOp::create(b, key, arith::MulIOp::create(b, value, constant(factor)));
+    delay();
+    for (Operation *op : places) {
+      b.setInsertionPoint(op);
+      delay();
+    }
+  }
+
+private:
+  static constexpr uint32_t kRounds = 20000; ///< of three instructions
+
+  Value constant(uint32_t value) {
+    return arith::ConstantOp::create(b, b.getI32IntegerAttr(int32_t(value)));
+  }
+
+  void delay() {
+    Value hash = arith::MulIOp::create(
+        b, arith::AddIOp::create(b, key, constant(++place * 32452843)), constant(0x9E3779B1));
+    // One in eight.
+    Value still = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, hash, constant(1u << 29));
+    Value zero = constant(0), one = constant(1);
+    Value rounds = arith::SelectOp::create(b, still, constant(kRounds), zero);
+    scf::ForOp::create(b, zero, rounds, one, ValueRange{},
+                       [](OpBuilder &builder, Location loc, Value, ValueRange) {
+                         // Keeps the loop from being optimised away.
+                         ROCDL::SchedBarrier::create(builder, loc, /*mask=*/0);
+                         scf::YieldOp::create(builder, loc);
+                       });
+  }
+
+  ImplicitLocOpBuilder b;
+  Value key;
+  uint32_t place = 0;
+};
+
+} // namespace
+
+llvm::Expected<Compiled> compilePlaced(ModuleOp module, int64_t skipBarrier, uint32_t delays) {
   auto failure = [](const Twine &text) {
     return llvm::createStringError(llvm::inconvertibleErrorCode(), text);
   };
@@ -66,6 +130,8 @@ llvm::Expected<Compiled> compilePlaced(ModuleOp module, int64_t skipBarrier) {
   if (failed(device.run(module)))
     return failure("code generation: " + message);
   module.walk([&](amdgpu::LDSBarrierOp) { ++result.barriers; });
+  if (delays)
+    module.walk([&](gpu::GPUFuncOp func) { Delays(func, delays); });
   buildPipeline(rocdl, {}, Step::Rocdl, Step::Rocdl);
   if (failed(rocdl.run(module)))
     return failure("code generation: " + message);

@@ -22,8 +22,12 @@ struct Compiled {
   std::vector<uint8_t> codeObject;
   int64_t barriers = 0;
 };
-/// Compiles a placed module, leaving out the barrier of that number (-1: none).
-llvm::Expected<Compiled> compilePlaced(mlir::ModuleOp module, int64_t skipBarrier = -1);
+/// Compiles a placed module, leaving out the barrier of that number (-1: none). With `delays` not
+/// 0, some wavefronts of some workgroups and ranks, chosen by that seed, stand still for the length
+/// of several launches in front of some of their waits and stores: whoever relies on them being
+/// fast finds out.
+llvm::Expected<Compiled> compilePlaced(mlir::ModuleOp module, int64_t skipBarrier = -1,
+                                       uint32_t delays = 0);
 
 /// Runs `launches` launches of all ranks, one behind the other on each rank and with nothing that
 /// keeps the ranks together, with other operands in each launch. Returns all outputs of all ranks
