@@ -343,9 +343,11 @@ bool Worker::mayRun(const Wave &wave, uint64_t epoch) const {
     return true;
   if (wave.status != WaveStatus::Sleeping || wave.lastRound == round)
     return false;
-  // Nothing moves here: poll often enough to tell a deadlock, then wait for the other threads.
+  // Nothing moves here: poll often enough to tell a deadlock, then wait for the other threads. What
+  // the host or another process writes moves no epoch, so then polling goes on.
   if (idleRounds != 0)
-    return idleRounds < shared.options.deadlockRounds || epoch != wave.seenEpoch;
+    return idleRounds < shared.options.deadlockRounds || epoch != wave.seenEpoch ||
+           shared.options.deadlockPatienceMs != 0;
   return epoch != wave.seenEpoch && round >= wave.wakeRound;
 }
 
@@ -422,7 +424,7 @@ void Worker::noteIdleness(bool progress, uint64_t epochBefore) {
     shared.stop = true;
     return;
   }
-  if (shared.idle.size() > 1)
+  if (shared.idle.size() > 1 || patient)
     std::this_thread::sleep_for(std::chrono::microseconds(50));
 }
 
