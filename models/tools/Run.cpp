@@ -178,8 +178,10 @@ Expected<Plan> makePlan(const RunOptions &options) {
 
 emu::Options emulatorOptions(const RunOptions &options) {
   emu::Options result;
-  if (options.adversarialSeed)
+  if (options.adversarialSeed) {
     result.coherence = emu::Coherence::adversarial(*options.adversarialSeed);
+    result.checks = emu::Checks::thorough();
+  }
   return result;
 }
 

@@ -17,7 +17,9 @@ llvm::StringRef checkName(Check check) { return names[unsigned(check)]; }
 Checks Checks::defaults() {
   Checks all;
   all.bits = (1u << checkCount) - 1;
-  return all.set(Check::RegisterUninit, false).set(Check::Hazard, false);
+  for (Check check : {Check::RegisterUninit, Check::Hazard, Check::GlobalRace})
+    all.set(check, false);
+  return all;
 }
 
 Checks &Checks::set(Check check, bool on) {

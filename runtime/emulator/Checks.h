@@ -19,7 +19,8 @@ enum class Check : uint8_t {
   Alignment,      ///< "alignment": a scalar memory address that is not a multiple of 4
   Deadlock,       ///< "deadlock": no wave can make progress. Off: only the budget ends such a run
   LdsRace,        ///< "lds-race": waves of a workgroup touch one LDS byte, no barrier between
-  GlobalRace,     ///< "global-race": workgroups touch one byte of device memory, unordered
+  GlobalRace,     ///< "global-race": workgroups touch one byte of device memory, unordered. Off by
+                  ///< default: it doubles the time of a memory-bound kernel
   Exec,           ///< "exec": an instruction that needs all lanes runs with some switched off
   Hazard,         ///< "hazard": too few wait states before a dependent instruction. Off by default
 };
@@ -28,8 +29,10 @@ inline constexpr unsigned checkCount = 11;
 /// A set of checks.
 class Checks {
 public:
-  /// All checks but register-uninit and hazard.
+  /// All checks but register-uninit, hazard and global-race.
   static Checks defaults();
+  /// The default ones and global-race: what tests run with.
+  static Checks thorough() { return defaults().set(Check::GlobalRace); }
   static Checks none() { return Checks(); }
 
   bool has(Check check) const { return bits >> unsigned(check) & 1; }

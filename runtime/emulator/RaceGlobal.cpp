@@ -97,7 +97,10 @@ private:
       return true;
     if (!check(granule.cells, n * 8, bytes))
       return false;
-    if (!onlyCheck)
+    // Polls are too many to be remembered: a plain write after them goes unseen here, but the next
+    // poll will see that write.
+    bool isPoll = access.isSync && !access.isWrite;
+    if (!onlyCheck && !isPoll)
       granule.cells.record(ShadowCell(access, bytes), access.number);
     if (access.isSync)
       for (unsigned half = 0; half < 2; ++half)
@@ -107,8 +110,10 @@ private:
   }
 
   void synchronise(RaceOrder::Node &release) {
-    if (acquires && release)
+    if (acquires && release != lastAcquired) {
       order.acquire(wave, access.scope, release);
+      lastAcquired = release;
+    }
     if (kind == Kind::Atomic)
       release = order.release(wave, access.scope, release);
     if (kind != Kind::Store)
@@ -119,6 +124,10 @@ private:
   }
 
   bool check(const ShadowCells &cells, unsigned first, uint8_t bytes) {
+    return (!access.isWrite && !cells.hasWrite()) || checkEach(cells, first, bytes);
+  }
+
+  bool checkEach(const ShadowCells &cells, unsigned first, uint8_t bytes) {
     for (const ShadowCell &cell : cells.cells)
       if (!cell.isEmpty() && (cell.isWrite() || access.isWrite) && (cell.bytes() & bytes) &&
           cell.workgroup() != access.workgroup && races(cell)) {
@@ -173,7 +182,7 @@ private:
   RaceAccess access;
   RaceOrder::View view;
   bool acquires;
-  RaceOrder::Node ownRelease = 0;
+  RaceOrder::Node ownRelease = 0, lastAcquired = 0;
   const Allocation *allocation = nullptr;
   ShadowLine *shadow = nullptr;
   uint64_t line = 0;

@@ -20,6 +20,9 @@ public:
 
   bool isEmpty() const { return bits == 0; }
   bool isWrite() const { return bits >> 3 & 1; }
+  static bool anyWrite(const std::array<ShadowCell, 4> &cells) {
+    return (cells[0].bits | cells[1].bits | cells[2].bits | cells[3].bits) >> 3 & 1;
+  }
   bool isSync() const { return bits >> 2 & 1; }
   Scope scope() const { return Scope(bits & 3); }
   uint8_t bytes() const { return uint8_t(bits >> 4); }
@@ -47,14 +50,16 @@ struct ShadowCells {
   static constexpr unsigned count = 4;
   std::array<ShadowCell, count> cells;
 
+  bool hasWrite() const { return ShadowCell::anyWrite(cells); }
+
   /// Remembers an access that races with none of the cells.
   void record(const ShadowCell &fresh, uint32_t number) {
+    if (!fresh.isWrite())
+      return recordRead(fresh, number);
     ShadowCell *place = nullptr, *victim = nullptr;
     for (unsigned n = 0; n < count; ++n) {
       ShadowCell &cell = cells[(n + number) % count];
-      bool replaced = (cell.bytes() & ~fresh.bytes()) == 0 &&
-                      (cell.isLike(fresh) || (fresh.isWrite() && !cell.isEmpty()));
-      if (replaced)
+      if ((cell.bytes() & ~fresh.bytes()) == 0)
         cell = ShadowCell(); // every later access is compared with this one instead
       if (cell.isEmpty())
         place = &cell;
@@ -62,7 +67,24 @@ struct ShadowCells {
         victim = &cell;
     }
     if (!place)
-      place = fresh.isWrite() && !victim ? &cells[number % count] : victim;
+      place = victim ? victim : &cells[number % count];
+    *place = fresh;
+  }
+
+private:
+  /// The last of equal reads is enough; writes are not forgotten for reads.
+  void recordRead(const ShadowCell &fresh, uint32_t number) {
+    ShadowCell *place = nullptr;
+    for (unsigned n = 0; n < count; ++n) {
+      ShadowCell &cell = cells[(n + number) % count];
+      bool isOlder = cell.isLike(fresh) && (cell.bytes() & ~fresh.bytes()) == 0;
+      if (cell.isEmpty() || isOlder) {
+        cell = fresh;
+        return;
+      }
+      if (!cell.isWrite())
+        place = &cell;
+    }
     if (place)
       *place = fresh;
   }

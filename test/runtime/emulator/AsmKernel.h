@@ -36,12 +36,20 @@ template <typename T> std::vector<uint8_t> bytesOf(const std::vector<T> &values)
   return {p, p + values.size() * sizeof(T)};
 }
 
+/// What tests run with unless they say otherwise: checks that are too slow for every day as well.
+inline Options testOptions() {
+  Options options;
+  options.checks = Checks::thorough();
+  return options;
+}
+
 /// A machine with one kernel loaded on every rank.
 class TestMachine {
 public:
-  explicit TestMachine(const AsmKernel &kernel, unsigned ranks = 1, const Options &options = {});
+  explicit TestMachine(const AsmKernel &kernel, unsigned ranks = 1,
+                       const Options &options = testOptions());
   TestMachine(const std::vector<uint8_t> &codeObject, const std::string &name, unsigned ranks = 1,
-              const Options &options = {});
+              const Options &options = testOptions());
 
   Machine machine;
   std::vector<Module *> modules;

@@ -31,6 +31,13 @@ struct Arguments {
   }
 };
 
+/// Compilers know the hazards: the check must have nothing to say about what they make.
+Options everyCheck() {
+  Options options = testOptions();
+  options.checks.set(Check::Hazard);
+  return options;
+}
+
 std::string run(TestMachine &m, const std::string &kernel, const Arguments &args, uint32_t groups,
                 uint32_t items) {
   Launch launch;
@@ -53,7 +60,7 @@ std::vector<uint32_t> randomWords(size_t count, uint32_t seed) {
 } // namespace
 
 TEST(CompiledKernel, VectorAddWithATail) {
-  TestMachine m(compiledFile(), "vectorAdd");
+  TestMachine m(compiledFile(), "vectorAdd", 1, everyCheck());
   const unsigned n = 1000;
   std::vector<uint32_t> a(n), b(n);
   for (unsigned i = 0; i < n; ++i) {
@@ -70,7 +77,7 @@ TEST(CompiledKernel, VectorAddWithATail) {
 
 TEST(CompiledKernel, TreeSumOver256Workgroups) {
   for (unsigned threads : {1u, 2u}) {
-    Options options;
+    Options options = everyCheck();
     options.threads = threads;
     TestMachine m(compiledFile(), "treeSum", 1, options);
     std::vector<uint32_t> in = randomWords(256 * 256, 5);
@@ -87,7 +94,7 @@ TEST(CompiledKernel, TreeSumOver256Workgroups) {
 }
 
 TEST(CompiledKernel, DivergentIntegerCode) {
-  TestMachine m(compiledFile(), "integerMix");
+  TestMachine m(compiledFile(), "integerMix", 1, everyCheck());
   std::vector<uint32_t> in = randomWords(256, 11);
   for (unsigned n = 0; n < 64; ++n)
     in[n] = n;
@@ -110,7 +117,7 @@ TEST(CompiledKernel, DivergentIntegerCode) {
 }
 
 TEST(CompiledKernel, ScratchArrays) {
-  TestMachine m(compiledFile(), "usesScratch");
+  TestMachine m(compiledFile(), "usesScratch", 1, everyCheck());
   EXPECT_GT(llvm::cantFail(m.machine.kernel(m.modules[0], "usesScratch")).scratchBytes, 0u);
   std::vector<uint32_t> in = randomWords(128, 3);
   DevicePtr pin = m.buffer(in), out = m.output(128);
@@ -121,7 +128,7 @@ TEST(CompiledKernel, ScratchArrays) {
 }
 
 TEST(CompiledKernel, ConstantTable) {
-  TestMachine m(compiledFile(), "constantTable");
+  TestMachine m(compiledFile(), "constantTable", 1, everyCheck());
   DevicePtr out = m.output(64);
   ASSERT_EQ(run(m, "constantTable", Arguments().add(out).add(uint32_t(3)), 1, 64), "");
   auto result = m.read(out, 64);
@@ -130,7 +137,7 @@ TEST(CompiledKernel, ConstantTable) {
 }
 
 TEST(CompiledKernel, FloatConversionsAndDivision) {
-  TestMachine m(compiledFile(), "floatMix");
+  TestMachine m(compiledFile(), "floatMix", 1, everyCheck());
   std::vector<uint32_t> in(64);
   for (unsigned n = 0; n < 64; ++n)
     in[n] = std::bit_cast<uint32_t>(0.173f * float(n) * float(n) - 1.0f);

@@ -20,7 +20,7 @@ Exchange deviceScope(unsigned waves) {
 }
 
 Options withChecks(const std::string &list) {
-  Options options;
+  Options options = testOptions();
   options.deadlockPatienceMs = 0;
   EXPECT_EQ(errorText(options.checks.apply(list)), "");
   return options;

@@ -7,7 +7,7 @@ using namespace mono::emu;
 using namespace mono::emu::test;
 
 static Options withThreads(unsigned threads) {
-  Options options;
+  Options options = testOptions();
   options.threads = threads;
   return options;
 }
@@ -178,7 +178,7 @@ TEST(Scheduler, PrivateMemoryOfAPeerIsOutOfBounds) {
 }
 
 TEST(Scheduler, RunawayKernelsEndWithTheBudget) {
-  Options options;
+  Options options = testOptions();
   options.instructionBudget = 100000;
   TestMachine m(AsmKernel{.body = ".Lloop:\n  s_branch .Lloop"}, 1, options);
   std::string text = m.run({}, {4, 1, 1});
@@ -212,7 +212,7 @@ TEST(Scheduler, LaunchesOfARankAreOrdered) {
 
 /// The workgroups all write the same bytes, which is a race but one whose counts are known.
 TEST(Scheduler, StatisticsCountByClassAndAllocation) {
-  Options options;
+  Options options = testOptions();
   options.checks.set(Check::GlobalRace, false);
   TestMachine m(AsmKernel{.body = R"(
   s_load_dwordx2 s[8:9], s[0:1], 0x0
