@@ -1,6 +1,6 @@
 // Runs programs on the emulator and on the literal wave side by side and reports the first
-// difference, shrunk to the shortest program that still shows it. See README.md for what is compared
-// to the bit and what is not.
+// difference, shrunk to the shortest program that still shows it. See README.md for what is
+// compared to the bit and what is not.
 #pragma once
 
 #include "test/runtime/fuzz/FastWave.h"
