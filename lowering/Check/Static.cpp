@@ -4,6 +4,7 @@
 #include "dialect/Exprs.h"
 #include "dialect/target/Gfx950.h"
 #include "lowering/Check/Checks.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -57,7 +58,8 @@ static LogicalResult checkStage(StageOp stage) {
   if (ShapedType::isDynamic(baseOf(stage)))
     return stage.emitError() << "expected a base that parameters decide";
   for (Operation &op : stage.getBody().front())
-    if (op.getNumRegions() && op.getName().getDialectNamespace() != "linalg")
+    if (op.getNumRegions() && op.getName().getDialectNamespace() != "linalg" &&
+        !isa<tensor::GenerateOp>(op))
       return op.emitError() << "expected a stage without control flow, but got '" << op.getName()
                             << "'";
   return success();
@@ -86,7 +88,8 @@ LogicalResult checkStatic(ScheduleOp schedule) {
       anyStage = succeeded(result = checkStage(stage));
     else if (auto other = dyn_cast<RanksOp>(op))
       result = checkRanks(other, ranks);
-    else if (isa<LoadOp, StoreOp, StreamOp, ContractOp, PostOp, ReceiveOp>(op))
+    else if (isa<LoadOp, StoreOp, GatherOp, ScatterOp, StreamOp, ContractOp, PostOp, ReceiveOp,
+                 ReceiveRowsOp>(op))
       result = op.emitError() << "expected '" << op.getName() << "' inside a stage";
     if (failed(result))
       return failure();

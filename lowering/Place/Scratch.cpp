@@ -5,6 +5,7 @@
 #include "dialect/target/Gfx950.h"
 #include "lowering/Device/Distribution.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -24,14 +25,22 @@ int64_t scratchBytes(Operation *op) {
       .Case<ContractOp>([&](ContractOp o) {
         return bytesOf(o.getType()) * o.getWeights().getDefiningOp<StreamOp>().getSplitK();
       })
-      // The partial results of each row, then the results.
+      // The partial results of each row, or the rows, then the results.
       .Case<linalg::ReduceOp>([&](linalg::ReduceOp o) {
         auto input = cast<RankedTensorType>(o.getInputs().front().getType());
-        return bytesOf(o->getResult(0).getType()) *
-               (1 + RowReduction(Distribution(input, threads)).partialsPerRow());
+        RowReduction rows(Distribution(input, threads));
+        int64_t result = bytesOf(o->getResult(0).getType());
+        return result + (rows.acrossLanes ? result * rows.partialsPerRow() : bytesOf(input));
       })
       .Case<linalg::BroadcastOp>(
           [&](linalg::BroadcastOp o) { return bytesOf(o.getInput().getType()); })
+      // The tensor whose elements move to other threads.
+      .Case<tensor::ExtractSliceOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp,
+            linalg::TransposeOp>([](auto o) { return bytesOf(o->getOperand(0).getType()); })
+      .Case<tensor::InsertSliceOp>([](tensor::InsertSliceOp o) { return bytesOf(o.getType()); })
+      // The indices, which every thread may need.
+      .Case<GatherOp, ScatterOp, ReceiveRowsOp>(
+          [](auto o) { return bytesOf(o.getRows().getType()); })
       // Keys and payload, then indices and values.
       .Case<SelectOp>([&](SelectOp o) {
         return 2 * bytesOf(o.getKey().getType()) + 2 * bytesOf(o.getValues().getType());
