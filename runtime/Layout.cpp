@@ -17,18 +17,37 @@ StringRef elementName(ElementType element) {
     return "f32";
   case ElementType::I32:
     return "i32";
+  case ElementType::FP4E2M1:
+    return "f4E2M1FN";
+  case ElementType::E8M0:
+    return "f8E8M0FNU";
   }
   return "";
 }
 
 Expected<ElementType> parseElementType(StringRef name) {
-  for (ElementType element : {ElementType::BF16, ElementType::F32, ElementType::I32})
+  for (ElementType element : {ElementType::BF16, ElementType::F32, ElementType::I32,
+                              ElementType::FP4E2M1, ElementType::E8M0})
     if (name == elementName(element))
       return element;
-  return makeError("expected element type bf16, f32 or i32, but got '{}'", name);
+  return makeError("expected element type bf16, f32, i32, f4E2M1FN or f8E8M0FNU, but got '{}'",
+                   name);
 }
 
-unsigned elementBytes(ElementType element) { return element == ElementType::BF16 ? 2 : 4; }
+unsigned elementBits(ElementType element) {
+  switch (element) {
+  case ElementType::BF16:
+    return 16;
+  case ElementType::F32:
+  case ElementType::I32:
+    return 32;
+  case ElementType::FP4E2M1:
+    return 4;
+  case ElementType::E8M0:
+    return 8;
+  }
+  return 0;
+}
 
 StringRef layoutName(Layout layout) {
   switch (layout) {
@@ -76,12 +95,16 @@ uint64_t TensorType::bytes() const {
   uint64_t count = 1;
   for (int64_t dimension : shape)
     count *= static_cast<uint64_t>(dimension);
-  return count * elementBytes(element);
+  return count * elementBits(element) / 8;
 }
 
 Error TensorType::check() const {
   if (Expected<uint64_t> count = elementCount(shape); !count)
     return count.takeError();
+  if (element == ElementType::FP4E2M1 && (shape.empty() || shape.back() % 2 != 0))
+    return makeError("element type f4E2M1FN is packed two a byte: expected an even last dimension, "
+                     "but got {}",
+                     formatShape(shape));
   if (layout == Layout::RowMajor)
     return Error::success();
   if (shape.size() != 2 || shape[0] % 16 != 0 || shape[1] % 32 != 0)

@@ -12,14 +12,16 @@
 
 namespace mono {
 
-enum class ElementType { BF16, F32, I32 };
+/// FP4E2M1 is packed two a byte, the even element of the last dimension in the low nibble; E8M0 is
+/// the scale of 32 such elements (OCP MX).
+enum class ElementType { BF16, F32, I32, FP4E2M1, E8M0 };
 
-/// Name as manifests spell it: "bf16", "f32", "i32".
+/// Name as manifests spell it: "bf16", "f32", "i32", "f4E2M1FN", "f8E8M0FNU".
 llvm::StringRef elementName(ElementType element);
 /// Error for a name no element type has.
 llvm::Expected<ElementType> parseElementType(llvm::StringRef name);
-/// Bytes of one element.
-unsigned elementBytes(ElementType element);
+/// Bits of one element.
+unsigned elementBits(ElementType element);
 
 /// How the elements of a tensor lie in memory.
 enum class Layout {
@@ -53,8 +55,8 @@ struct TensorType {
   std::string describe() const;
   /// Bytes in memory (no layout pads). The type must be valid (see check()).
   uint64_t bytes() const;
-  /// Error for dimensions that are not positive or too large, and for a shape or element type the
-  /// layout does not take.
+  /// Error for dimensions that are not positive or too large, for a last dimension that does not
+  /// fill whole bytes, and for a shape or element type the layout does not take.
   llvm::Error check() const;
 };
 

@@ -132,19 +132,9 @@ public:
                        std::optional<AttnOutRouterResults> golden)
       : sizes(sizes), inputs(std::move(inputs)), expected(std::move(golden)) {}
 
-  std::vector<uint8_t> input(unsigned rank, const Operand &operand) override {
-    size_t share = sizes.innerPerRank();
-    if (operand.name == "h")
-      return columns(inputs.h, sizes.inner, rank * share, share);
-    if (operand.name == "w_o")
-      return columns(inputs.outProj, sizes.inner, rank * share, share);
-    if (operand.name == "x")
-      return bytesOf<uint16_t>(inputs.x);
-    if (operand.name == "w_post")
-      return bytesOf<uint16_t>(inputs.normWeight);
-    if (operand.name == "w_gate")
-      return bytesOf<uint16_t>(inputs.gate);
-    return bytesOf<float>(inputs.bias);
+  void fill(unsigned rank, const Operand &operand, size_t /*slice*/,
+            MutableArrayRef<uint8_t> out) override {
+    copy(rowMajor(rank, operand), out.begin());
   }
 
   void check(ArrayRef<RankOutputs> outputs, Report &report) override {
@@ -160,6 +150,21 @@ public:
   }
 
 private:
+  std::vector<uint8_t> rowMajor(unsigned rank, const Operand &operand) const {
+    size_t share = sizes.innerPerRank();
+    if (operand.name == "h")
+      return columns(inputs.h, sizes.inner, rank * share, share);
+    if (operand.name == "w_o")
+      return columns(inputs.outProj, sizes.inner, rank * share, share);
+    if (operand.name == "x")
+      return bytesOf<uint16_t>(inputs.x);
+    if (operand.name == "w_post")
+      return bytesOf<uint16_t>(inputs.normWeight);
+    if (operand.name == "w_gate")
+      return bytesOf<uint16_t>(inputs.gate);
+    return bytesOf<float>(inputs.bias);
+  }
+
   AttnOutRouterSizes sizes;
   AttnOutRouterInputs inputs;
   std::optional<AttnOutRouterResults> expected;
