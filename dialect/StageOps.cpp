@@ -22,6 +22,16 @@ std::string mono::describe(Value value) {
   return name ? (kind + " '" + name.getValue() + "'").str() : kind.str();
 }
 
+std::optional<int64_t> mono::mfmaTileDepth(Type element) {
+  if (element.isBF16())
+    return gfx950::kMfmaK;
+  if (isa<Float4E2M1FNType>(element))
+    return gfx950::kMfmaMxK;
+  if (isa<Float8E8M0FNUType>(element))
+    return gfx950::kMfmaMxK / gfx950::kMxBlock;
+  return std::nullopt;
+}
+
 std::optional<Declared> mono::declaredBy(Value handle) {
   return llvm::TypeSwitch<Operation *, std::optional<Declared>>(handle.getDefiningOp())
       .Case<OperandOp>([](auto op) {
@@ -261,6 +271,77 @@ LogicalResult ScatterOp::verify() {
 
 SmallVector<int64_t> StreamOp::getStaticSizes() { return staticValues(getSizes()); }
 
+/// The scales of MXFP4 weights: an operand of the same shape with one for each 32 elements.
+static LogicalResult verifyScales(StreamOp op, const Declared &weights) {
+  if (!op.getScales())
+    return op.emitOpError() << "expected 'scaled' and the operand of the scales for weights of "
+                            << weights.element;
+  std::optional<Declared> scales = declaredBy(op.getScales());
+  if (!scales)
+    return success();
+  SmallVector<int64_t> shape(weights.shape);
+  if (!ShapedType::isDynamic(shape.back()))
+    shape.back() /= gfx950::kMxBlock;
+  if (!isa<Float8E8M0FNUType>(scales->element) || !isa_and_nonnull<MfmaRowsAttr>(scales->layout) ||
+      failed(verifyCompatibleShape(scales->shape, shape))) {
+    InFlightDiagnostic diag = op.emitOpError() << "expected scales of type f8E8M0FNU in layout "
+                                                  "#mono.mfma_rows<16>, one for each 32 columns of "
+                                               << describe(op.getSource()) << ", but "
+                                               << describe(op.getScales()) << " is something else";
+    return noteDeclaration(diag, op.getScales());
+  }
+  return success();
+}
+
+/// Number of axes, scales and groups agree with the element type.
+static LogicalResult verifyForm(StreamOp op, const Declared &weights) {
+  bool isMx = isa<Float4E2M1FNType>(weights.element);
+  if (!isMx && !weights.element.isBF16())
+    return op.emitOpError() << "expected weights of bf16 or f4E2M1FN, but "
+                            << describe(op.getSource()) << " has " << weights.element;
+  if (!isMx && (op.getScales() || op.getGroups()))
+    return op.emitOpError() << "expected 'scaled' and 'groups' with weights of f4E2M1FN only, but "
+                            << describe(op.getSource()) << " has " << weights.element;
+  if (isMx && failed(verifyScales(op, weights)))
+    return failure();
+  size_t axes = op.getGroups() ? 3 : 2;
+  if (weights.shape.size() != axes)
+    return op.emitOpError() << "expected " << describe(op.getSource()) << " to have " << axes
+                            << " axes " << (op.getGroups() ? "with" : "without")
+                            << " 'groups', but got " << weights.shape.size();
+  if (op.getGroups() && cast<RankedTensorType>(op.getGroups().getType()).getRank() != 1)
+    return op.emitOpError() << "expected a list of groups of 1 axis";
+  return success();
+}
+
+/// Wavefronts share rows and depth in whole tiles.
+static LogicalResult verifyShares(StreamOp op, bool isMx) {
+  auto schedule = op->getParentOfType<ScheduleOp>();
+  if (!schedule)
+    return success();
+  int64_t waves = schedule.getThreads() / gfx950::kWaveSize, splitK = op.getSplitK();
+  if (waves % splitK != 0)
+    return op.emitOpError() << "expected split_k to divide the " << waves
+                            << " wavefronts of the workgroup, but got " << splitK;
+  if (isMx && splitK != waves)
+    return op.emitOpError() << "expected split_k(" << waves
+                            << "), all wavefronts, for weights of f4E2M1FN, but got " << splitK;
+  int64_t rowUnit = gfx950::kMfmaM * (waves / splitK);
+  int64_t depthUnit = isMx ? gfx950::kMfmaMxK : gfx950::kMfmaK * splitK;
+  int64_t rows = op.getRowCount(), depth = op.getDepth();
+  if (!ShapedType::isDynamic(rows) && rows % rowUnit != 0)
+    return op.emitOpError() << "expected a multiple of " << rowUnit << " rows (16 for each of "
+                            << waves / splitK << " wavefronts that share them), but got " << rows;
+  if (ShapedType::isDynamic(depth) || depth % depthUnit == 0)
+    return success();
+  if (isMx)
+    return op.emitOpError() << "expected a depth that is a multiple of " << depthUnit
+                            << ", the tile of f4E2M1FN weights, but got " << depth;
+  return op.emitOpError() << "expected a depth that is a multiple of " << depthUnit
+                          << " (32 for each of " << splitK << " wavefronts that share it), but got "
+                          << depth;
+}
+
 LogicalResult StreamOp::verify() {
   std::optional<Declared> declared = declaredBy(getSource());
   if (!declared)
@@ -273,33 +354,39 @@ LogicalResult StreamOp::verify() {
                                                    : Attribute(RowMajorAttr::get(getContext())));
     return noteDeclaration(diag, getSource());
   }
-  SmallVector<int64_t> sizes = getStaticSizes();
-  if (failed(verifyBox(*this, getSource(), getOffsets(), sizes)))
+  if (failed(verifyForm(*this, *declared)) ||
+      failed(verifyBox(*this, getSource(), getOffsets(), getStaticSizes())))
     return failure();
-  for (auto [axis, step] : {std::pair{0, gfx950::kMfmaM}, std::pair{1, gfx950::kMfmaK}})
+  unsigned depthAxis = declared->shape.size() - 1;
+  int64_t tileDepth = *mfmaTileDepth(declared->element);
+  for (auto [axis, step] :
+       {std::pair{depthAxis - 1, gfx950::kMfmaM}, std::pair{depthAxis, tileDepth}})
     if (!isMultiple(getOffsets(), axis, step))
       return emitOpError() << "expected an offset on axis " << axis << " that is a multiple of "
                            << step << ", the tile of #mono.mfma_rows<16>, but got "
                            << text(getOffsets().getResult(axis));
-  auto schedule = (*this)->getParentOfType<ScheduleOp>();
-  if (!schedule)
-    return success();
-  int64_t waves = schedule.getThreads() / gfx950::kWaveSize, splitK = getSplitK();
-  if (waves % splitK != 0)
-    return emitOpError() << "expected split_k to divide the " << waves
-                         << " wavefronts of the workgroup, but got " << splitK;
-  int64_t rowUnit = gfx950::kMfmaM * (waves / splitK), depthUnit = gfx950::kMfmaK * splitK;
-  if (!ShapedType::isDynamic(sizes[0]) && sizes[0] % rowUnit != 0)
-    return emitOpError() << "expected a multiple of " << rowUnit << " rows (16 for each of "
-                         << waves / splitK << " wavefronts that share them), but got " << sizes[0];
-  if (!ShapedType::isDynamic(sizes[1]) && sizes[1] % depthUnit != 0)
-    return emitOpError() << "expected a depth that is a multiple of " << depthUnit
-                         << " (32 for each of " << splitK << " wavefronts that share it), but got "
-                         << sizes[1];
-  return success();
+  return verifyShares(*this, isa<Float4E2M1FNType>(declared->element));
 }
 
 SmallVector<int64_t> ContractOp::getStaticSizes() { return staticValues(getSizes()); }
+
+/// `rows(%map)`: a row for each group of the weights.
+static LogicalResult verifyRowMap(ContractOp op) {
+  auto map = cast<RankedTensorType>(op.getRows().getType());
+  if (map.getRank() != 2)
+    return op.emitOpError() << "expected 'rows' of 2 axes (groups, rows), but got "
+                            << map.getRank();
+  auto stream = op.getWeights().getDefiningOp<StreamOp>();
+  if (!stream)
+    return success();
+  if (!stream.getGroups())
+    return op.emitOpError() << "expected weights with 'groups' for 'rows'";
+  auto list = cast<RankedTensorType>(stream.getGroups().getType());
+  if (succeeded(verifyCompatibleShape(list.getShape().front(), map.getShape().front())))
+    return success();
+  return op.emitOpError() << "expected 'rows' for each of " << list.getShape().front()
+                          << " groups, but got " << map.getShape().front();
+}
 
 LogicalResult ContractOp::verify() {
   std::optional<Declared> memory = declaredBy(getSource());
@@ -310,18 +397,22 @@ LogicalResult ContractOp::verify() {
                          << " has " << memory->shape.size() << " axes of " << memory->element;
   SmallVector<int64_t> sizes = getStaticSizes();
   if (failed(verifyRowMajor(*this, getSource())) ||
-      failed(verifyBox(*this, getSource(), getOffsets(), sizes)))
+      failed(verifyBox(*this, getSource(), getOffsets(), sizes)) ||
+      (getRows() && failed(verifyRowMap(*this))))
     return failure();
-  if (!ShapedType::isDynamic(sizes[0]) && sizes[0] > gfx950::kMfmaN)
+  int64_t rows = getRowCount();
+  if (!ShapedType::isDynamic(rows) && rows > gfx950::kMfmaN)
     return emitOpError() << "expected at most " << gfx950::kMfmaN
-                         << " activation rows (the N side of MFMA 16x16x32), but got " << sizes[0];
+                         << " activation rows (the N side of MFMA 16x16x32), but got " << rows;
   auto stream = getWeights().getDefiningOp<StreamOp>();
   if (!stream)
     return success();
-  SmallVector<int64_t> weightSizes = stream.getStaticSizes();
-  if (weightSizes.size() != 2)
+  if (stream.getStaticSizes().size() < 2)
     return success(); // the stream itself is wrong and says so
-  int64_t depth = weightSizes[1];
+  if (stream.getScales() && getSource().getDefiningOp<OperandOp>())
+    return emitOpError() << "expected activations in a region for weights of f4E2M1FN, but got "
+                         << describe(getSource());
+  int64_t depth = stream.getDepth();
   if (!ShapedType::isDynamic(sizes[1]) && !ShapedType::isDynamic(depth) && sizes[1] != depth) {
     InFlightDiagnostic diag = emitOpError() << "expected a depth of " << depth
                                             << ", that of the weights, but got " << sizes[1];
@@ -332,7 +423,8 @@ LogicalResult ContractOp::verify() {
     return emitOpError() << "expected a depth offset that is a multiple of 8 elements (16-byte "
                             "loads), but got "
                          << text(getOffsets().getResult(1));
-  return verifyResult(*this, getType(), {sizes[0], weightSizes[0]}, Float32Type::get(getContext()));
+  return verifyResult(*this, getType(), {rows, stream.getRowCount()},
+                      Float32Type::get(getContext()));
 }
 
 //===----------------------------------------------------------------------===//

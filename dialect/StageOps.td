@@ -113,24 +113,38 @@ def Mono_StreamOp : Mono_SliceOp<"stream", [MemoryEffects<[MemRead]>]> {
   let description = [{
     The first loads of the rows are issued here, before any later wait of the task; `mono.contract`
     consumes them and issues the rest. Each weight byte is read once. The operand has the layout
-    `#mono.mfma_rows<16>`; rows come in sixteens, depth in 32s a wavefront.
+    `#mono.mfma_rows<16>`; rows come in sixteens.
 
-    `split_k(w)`: w groups of wavefronts share the depth, the others share the rows.
+    bf16 weights: a matrix, depth in 32s a wavefront. `split_k(w)`: w groups of wavefronts share the
+    depth, the others share the rows.
+
+    MXFP4 weights (`f4E2M1FN`, with the operand of their scales after `scaled`): depth in 128s, and
+    `split_k` is the number of wavefronts, which take the 128-deep tiles in turn.
+    `groups(%list)` takes, of matrices `[E, N, K]`, those the list names, one after the other, up to
+    the first entry that is not an index of the first axis (-1 ends a list; an empty one reads
+    nothing): the experts that routing has chosen.
 
     Example (test/dialect/ops.mlir):
     ```mlir
     %w = mono.stream %w_o[%t * 32, 0] [32, 2048] split_k(8)
+    %e = mono.stream %w_up[0, %t * 32, 0] [8, 32, 1024] scaled %w_up_scale groups(%ids : tensor<8xi32>) split_k(8)
     ```
   }];
   let arguments = (ins Mono_BufferType:$source, Variadic<Index>:$offset_args, AffineMapAttr:$offsets,
                        Variadic<Index>:$size_args, AffineMapAttr:$sizes,
+                       Optional<Mono_BufferType>:$scales, Optional<I32Tensor>:$groups,
                        ConfinedAttr<I64Attr, [IntPositive]>:$split_k);
   let results = (outs Mono_StreamType:$result);
   let assemblyFormat = [{
     $source `` custom<Exprs>($offset_args, $offsets) custom<Exprs>($size_args, $sizes)
+    (`scaled` $scales^)? (`groups` `(` $groups^ `:` type($groups) `)`)?
     `split_k` `(` $split_k `)` attr-dict
   }];
-  let extraClassDeclaration = sliceDeclaration;
+  let extraClassDeclaration = sliceDeclaration # [{
+    /// Rows and depth of the box, of each matrix; `?` where a parameter decides.
+    int64_t getRowCount() { return getStaticSizes().end()[-2]; }
+    int64_t getDepth() { return getStaticSizes().back(); }
+  }];
   let hasVerifier = 1;
 }
 
@@ -142,21 +156,33 @@ def Mono_ContractOp : Mono_SliceOp<"contract", [MemoryEffects<[MemRead]>]> {
     16 of them. The partial sums of the wavefronts are added in rising order of depth, so a result
     never changes from run to run.
 
-    Activations are a box of a row-major operand or of a region.
+    Activations are a box of a row-major operand or of a region. MXFP4 weights are widened to bf16
+    with their scales, exactly, and take their activations from a region.
+
+    With groups, the sum runs over the groups too. `rows(%map)`, a tensor [groups, rows], says which
+    row of the box is the activation row of each group; an index outside the box stands for zeros.
 
     Example (test/dialect/ops.mlir):
     ```mlir
     %p = mono.contract %h[0, 0] [%S, 2048], %w : tensor<?x32xf32>
+    %y = mono.contract %u[0, 0] [16, 1024] rows(%map : tensor<8x4xi32>), %e : tensor<4x32xf32>
     ```
   }];
   let arguments = (ins Mono_BufferType:$source, Variadic<Index>:$offset_args, AffineMapAttr:$offsets,
-                       Variadic<Index>:$size_args, AffineMapAttr:$sizes, Mono_StreamType:$weights);
+                       Variadic<Index>:$size_args, AffineMapAttr:$sizes, Optional<I32Tensor>:$rows,
+                       Mono_StreamType:$weights);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    $source `` custom<Exprs>($offset_args, $offsets) custom<Exprs>($size_args, $sizes) `,` $weights
-    attr-dict `:` type($result)
+    $source `` custom<Exprs>($offset_args, $offsets) custom<Exprs>($size_args, $sizes)
+    (`rows` `(` $rows^ `:` type($rows) `)`)? `,` $weights attr-dict `:` type($result)
   }];
-  let extraClassDeclaration = sliceDeclaration;
+  let extraClassDeclaration = sliceDeclaration # [{
+    /// Rows of the result: those of `rows`, or of the box; `?` where a parameter decides.
+    int64_t getRowCount() {
+      return getRows() ? ::llvm::cast<::mlir::RankedTensorType>(getRows().getType()).getShape().back()
+                       : getStaticSizes().front();
+    }
+  }];
   let hasVerifier = 1;
 }
 

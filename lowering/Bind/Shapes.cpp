@@ -216,8 +216,7 @@ LogicalResult refine(Operation *op) {
         auto stream = o.getWeights().getDefiningOp<StreamOp>();
         if (!stream)
           return o.emitError() << "expected weights from a mono.stream of the same task";
-        return setShape(o, o.getResult(),
-                        {o.getStaticSizes().front(), stream.getStaticSizes().front()});
+        return setShape(o, o.getResult(), {o.getRowCount(), stream.getRowCount()});
       })
       .Case<SelectOp>([](SelectOp o) {
         int64_t rows = cast<RankedTensorType>(o.getKey().getType()).getShape().front();

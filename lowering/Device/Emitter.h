@@ -33,6 +33,20 @@ struct WeightStream {
   llvm::SmallVector<mlir::Value> inFlight; ///< vector<8xbf16>: [window][rowTiles]
 };
 
+/// What a mono.stream of MXFP4 weights has in flight. A wavefront takes the 128-deep tiles of all
+/// groups in turn with the others: tiles wave, wave + waves, ... of `end`.
+struct ScaledStream {
+  StreamOp op;
+  int64_t rowTiles = 0;                    ///< 16-row tiles of the task
+  int64_t tilesPerGroup = 0;               ///< 128-deep tiles of the box of one group
+  int64_t window = 0;                      ///< tiles a wavefront has in flight
+  mlir::Value end;                         ///< tiles of all groups together (index)
+  mlir::Value rowTile;                     ///< first row tile in its matrix
+  mlir::Value depthTile;                   ///< first 128-deep tile
+  std::optional<int64_t> list;             ///< LDS offset of the list of groups
+  llvm::SmallVector<mlir::Value> inFlight; ///< [window][rowTiles] of vector<4xi32>, i8
+};
+
 class Emitter {
 public:
   /// `watchdogCycles`: how long a wait may take; 0 for ever. `skipBarrier`: number of a barrier to
@@ -104,6 +118,23 @@ private:
   // EmitContract.cpp: weights and matrix cores.
   mlir::LogicalResult emitStream(StreamOp op);
   mlir::LogicalResult emitContract(ContractOp op);
+
+  /// Adds the sums of the wavefronts that share the depth, in rising order, through LDS.
+  void sumOverWaves(ContractOp op, llvm::ArrayRef<mlir::Value> sums, int64_t splitK,
+                    int64_t scratch);
+
+  // EmitScaled.cpp: MXFP4 weights.
+  mlir::LogicalResult emitScaledStream(StreamOp op);
+  mlir::LogicalResult emitScaledContract(ContractOp op);
+  /// Number of leading entries of a list in LDS that are below `bound` (index).
+  mlir::Value leadingEntries(int64_t list, int64_t count, int64_t bound);
+  /// Loads of one 128-deep tile and its scales, all row tiles; nothing past the end.
+  void issueScaled(ScaledStream &stream, mlir::Value tile,
+                   llvm::SmallVectorImpl<mlir::Value> &into);
+  /// One tile's part of the sums.
+  llvm::SmallVector<mlir::Value> multiplyScaled(ContractOp op, ScaledStream &stream,
+                                                mlir::Value tile, std::optional<int64_t> map,
+                                                mlir::ValueRange weights, mlir::ValueRange sums);
 
   // EmitSelect.cpp: top-k.
   mlir::LogicalResult emitSelect(SelectOp op);
@@ -212,6 +243,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> scalars; ///< index and scalar values of the schedule
   llvm::DenseMap<mlir::Value, Tile> tiles;
   llvm::DenseMap<mlir::Value, WeightStream> streams;
+  llvm::DenseMap<mlir::Value, ScaledStream> scaledStreams;
   LdsHazards hazards;
 };
 

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -21,10 +22,16 @@ int64_t scratchBytes(Operation *op) {
   auto schedule = op->getParentOfType<ScheduleOp>();
   int64_t threads = schedule.getThreads();
   return llvm::TypeSwitch<Operation *, int64_t>(op)
-      // One partial sum of the result for each group of wavefronts that shares the depth.
+      // The row of each group, then one partial sum of the result for each group of wavefronts that
+      // shares the depth.
       .Case<ContractOp>([&](ContractOp o) {
-        return bytesOf(o.getType()) * o.getWeights().getDefiningOp<StreamOp>().getSplitK();
+        int64_t map = o.getRows() ? bytesOf(o.getRows().getType()) : 0;
+        return llvm::alignTo(map, kLdsAlign) +
+               bytesOf(o.getType()) * o.getWeights().getDefiningOp<StreamOp>().getSplitK();
       })
+      // The list of groups.
+      .Case<StreamOp>(
+          [](StreamOp o) { return o.getGroups() ? bytesOf(o.getGroups().getType()) : 0; })
       // The partial results of each row, or the rows, then the results.
       .Case<linalg::ReduceOp>([&](linalg::ReduceOp o) {
         auto input = cast<RankedTensorType>(o.getInputs().front().getType());
