@@ -86,7 +86,7 @@ LogicalResult checkStatic(ScheduleOp schedule) {
       anyStage = succeeded(result = checkStage(stage));
     else if (auto other = dyn_cast<RanksOp>(op))
       result = checkRanks(other, ranks);
-    else if (isa<LoadOp, StoreOp, StreamOp, ContractOp, PostOp, ReceiveOp>(op))
+    else if (isa<LoadOp, StoreOp, StreamOp, ContractOp, ProductOp, PostOp, ReceiveOp>(op))
       result = op.emitError() << "expected '" << op.getName() << "' inside a stage";
     if (failed(result))
       return failure();

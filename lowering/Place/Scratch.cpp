@@ -4,6 +4,7 @@
 #include "dialect/Exprs.h"
 #include "dialect/target/Gfx950.h"
 #include "lowering/Device/Distribution.h"
+#include "lowering/Device/ProductPlan.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -23,6 +24,11 @@ int64_t scratchBytes(Operation *op) {
       // One partial sum of the result for each group of wavefronts that shares the depth.
       .Case<ContractOp>([&](ContractOp o) {
         return bytesOf(o.getType()) * o.getWeights().getDefiningOp<StreamOp>().getSplitK();
+      })
+      .Case<ProductOp>([&](ProductOp o) {
+        SmallVector<int64_t> shape = o.getResultShape();
+        return ProductPlan(shape[0], shape[1], o.getStaticASizes()[1], threads / gfx950::kWaveSize)
+            .scratchBytes();
       })
       // The partial results of each row, then the results.
       .Case<linalg::ReduceOp>([&](linalg::ReduceOp o) {
