@@ -2,6 +2,7 @@
 #include "models/glm5/WeightOperands.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Parallel.h"
 
 #include <cassert>
 #include <cstring>
@@ -34,8 +35,9 @@ void WeightOperands::rankRows(const CheckpointTensor &tensor, unsigned rank, Byt
 void WeightOperands::rankColumns(const CheckpointTensor &tensor, unsigned rank, Bytes out) const {
   size_t share = tensor.rowBytes() / sizes.ranks;
   assert(out.size() == share * tensor.rows());
-  for (size_t row = 0; row < tensor.rows(); ++row)
+  parallelFor(0, tensor.rows(), [&](size_t row) {
     checkpoint.read(tensor, row * tensor.rowBytes() + rank * share, out.slice(row * share, share));
+  });
 }
 
 /// All that is multiplied with the normed input, one below the other.
@@ -79,11 +81,12 @@ void WeightOperands::valueExpansion(unsigned rank, Bytes out) const {
 void WeightOperands::gateUp(const Piece &piece, const CheckpointTensor &gate,
                             const CheckpointTensor &up) const {
   size_t groupBytes = gateRows * gate.rowBytes(), first = piece.rank * sizes.moePerRank();
-  for (size_t unit = 0; unit < sizes.moePerRank(); unit += gateRows) {
+  parallelFor(0, sizes.moePerRank() / gateRows, [&](size_t index) {
+    size_t unit = index * gateRows;
     Bytes group = piece.out.slice(2 * unit * gate.rowBytes(), 2 * groupBytes);
     rows(gate, first + unit, group.take_front(groupBytes));
     rows(up, first + unit, group.drop_front(groupBytes));
-  }
+  });
 }
 
 struct WeightOperands::Entry {
