@@ -27,9 +27,11 @@ unsigned elementBits(ElementType element);
 enum class Layout {
   /// Last dimension contiguous.
   RowMajor,
-  /// "mfma_rows<16>": a [N, K] bf16 matrix as [N/16][K/32][4][16][8], so that each 1 KiB tile is
-  /// one
-  /// A operand of v_mfma_f32_16x16x32_bf16, 16 bytes a lane (CDNA4 ISA 7.1.4).
+  /// "mfma_rows<16>": matrices [..., N, K] whose 16-row tiles are A operands of MFMA, what a lane
+  /// supplies in one piece (CDNA4 ISA 7.1.4, 7.1.5): [N/16][K/(4 share)][4][16][share], where lane
+  /// 16 g + r holds group g of row r. bf16: a share is 8 elements, 16 bytes (16x16x32). f4E2M1FN:
+  /// 32
+  /// elements, 16 bytes (16x16x128). f8E8M0FNU, the scales of such a matrix: one.
   MfmaRows16,
 };
 

@@ -24,8 +24,7 @@ static llvm::MaybeAlign alignmentOf(AffineMap map, ArrayRef<int64_t> strides, Ty
   return llvm::MaybeAlign(std::min<int64_t>(16, elements * element.getIntOrFloatBitWidth() / 8));
 }
 
-/// Row-major strides of an operand or, with its padding, of a region.
-static SmallVector<int64_t> memoryStrides(Value memory) {
+SmallVector<int64_t> memoryStrides(Value memory) {
   if (auto operand = memory.getDefiningOp<OperandOp>())
     return stridesOf(staticValues(operand.getShape()));
   auto region = memory.getDefiningOp<RegionOp>();
