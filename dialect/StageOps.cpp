@@ -461,7 +461,15 @@ static LogicalResult verifyInto(ReceiveOp op, const Declared &mailbox, ArrayRef<
   if (region->element != mailbox.element)
     return op.emitOpError() << "expected " << mailbox.element << " in " << describe(op.getRegion())
                             << ", but got " << region->element;
-  if (failed(verifyCompatibleShape(sizes, region->shape)))
+  // Axes of one element count for nothing: a head of a [rows, heads, columns] mailbox fills a
+  // [rows, columns] region.
+  auto squeezed = [](ArrayRef<int64_t> shape) {
+    SmallVector<int64_t> result(shape);
+    llvm::erase(result, 1);
+    return result;
+  };
+  bool known = !ShapedType::isDynamicShape(sizes) && !ShapedType::isDynamicShape(region->shape);
+  if (known && squeezed(sizes) != squeezed(region->shape))
     return op.emitOpError() << "expected a box of the shape of " << describe(op.getRegion());
   return success();
 }
