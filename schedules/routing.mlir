@@ -15,7 +15,7 @@ mono.routine @route_top8(%logits : tensor<?x?xf32>, %bias : tensor<?xf32>, %scal
   // The score is carried beside the key: taking the bias off again would lose bits.
   %key = mono.call @add_columns(%score, %bias, %rows, %experts)
     : (tensor<?x?xf32>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
-  %ids, %chosen = mono.select top(8) of %key taking %score
+  %ids, %chosen = mono.select top [8] of %key taking %score
     : tensor<?x?xf32> -> tensor<?x8xi32>, tensor<?x8xf32>
 
   %zero = arith.constant 0.0 : f32

@@ -5,6 +5,7 @@
 #include "dialect/target/Gfx950.h"
 #include "lowering/Device/Distribution.h"
 #include "lowering/Device/ProductPlan.h"
+#include "lowering/Device/SelectPlan.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -38,10 +39,7 @@ int64_t scratchBytes(Operation *op) {
       })
       .Case<linalg::BroadcastOp>(
           [&](linalg::BroadcastOp o) { return bytesOf(o.getInput().getType()); })
-      // Keys and payload, then indices and values.
-      .Case<SelectOp>([&](SelectOp o) {
-        return 2 * bytesOf(o.getKey().getType()) + 2 * bytesOf(o.getValues().getType());
-      })
+      .Case<SelectOp>([&](SelectOp o) { return SelectPlan(o, threads).bytes; })
       .Default([](Operation *) { return 0; });
 }
 
