@@ -1,6 +1,7 @@
 // Parsing, type inference and verification of the declaring ops.
 #include "dialect/Exprs.h"
 #include "dialect/Mono.h"
+#include "dialect/SelectTypes.h"
 
 #include "dialect/Describe.h"
 #include "dialect/target/Gfx950.h"

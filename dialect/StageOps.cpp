@@ -513,29 +513,3 @@ LogicalResult ReceiveRowsOp::verify() {
                          << describe(getSource()) << " has " << last;
   return verifyRowsInto(*this, *mailbox, getRows(), getRegion());
 }
-
-//===----------------------------------------------------------------------===//
-// Select
-//===----------------------------------------------------------------------===//
-
-LogicalResult SelectOp::verify() {
-  auto key = cast<RankedTensorType>(getKey().getType());
-  if (key.getRank() != 2)
-    return emitOpError() << "expected keys of 2 axes (rows, candidates), but got " << key.getRank();
-  SmallVector<int64_t> shape{key.getShape()[0], static_cast<int64_t>(getK())};
-  if (failed(
-          verifyResult(*this, getIndices().getType(), shape, IntegerType::get(getContext(), 32))) ||
-      failed(verifyResult(*this, getValues().getType(), shape, Float32Type::get(getContext()))))
-    return failure();
-  int64_t candidates = key.getShape()[1];
-  if (ShapedType::isDynamic(candidates))
-    return success();
-  if (candidates < static_cast<int64_t>(getK()))
-    return emitOpError() << "expected at least " << getK() << " candidates a row for top(" << getK()
-                         << "), but got " << candidates;
-  if (candidates > 1024 || candidates % gfx950::kWaveSize != 0)
-    return emitOpError() << "expected 64 to 1024 candidates a row, a multiple of the wavefront "
-                            "(64), but got "
-                         << candidates;
-  return success();
-}

@@ -59,6 +59,7 @@ public:
 
 private:
   friend class ProductEmitter;
+  friend class RadixSelectEmitter;
 
   // Emitter.cpp: the frame.
   void emitPrologue();
@@ -141,8 +142,9 @@ private:
   // EmitProduct.cpp: matrices in LDS.
   mlir::LogicalResult emitProduct(ProductOp op);
 
-  // EmitSelect.cpp: top-k.
+  // EmitSelect.cpp, EmitRadixSelect.cpp: top-k.
   mlir::LogicalResult emitSelect(SelectOp op);
+  mlir::LogicalResult emitRadixSelect(SelectOp op);
 
   //===--- helpers, Emitter.cpp -------------------------------------------===//
 
@@ -227,8 +229,7 @@ private:
   void issueWeights(WeightStream &stream, mlir::Value step,
                     llvm::SmallVectorImpl<mlir::Value> &into);
 
-  /// Sum of `parts` tensors that lie in LDS one behind the other, in that order: one vector a
-  /// chunk.
+  /// Sum of `parts` tensors that lie in LDS one behind the other, in that order, a vector a chunk.
   llvm::SmallVector<mlir::Value> sumOfParts(int64_t scratch, mlir::RankedTensorType type,
                                             int64_t parts);
 
