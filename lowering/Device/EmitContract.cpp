@@ -16,9 +16,10 @@ using namespace mlir;
 
 namespace mono {
 
-/// Weight tiles (4 registers a lane each) a wavefront may have in flight: 24 KiB a wavefront covers
-/// the latency of memory with room to spare and leaves 2/3 of the registers for the rest.
-static constexpr int64_t kMaxTilesInFlight = 24;
+/// Weight tiles (4 registers a lane each) a wavefront may have in flight: 8 KiB a wavefront, 64 KiB a
+/// workgroup cover the latency of memory twice over (about 32 KiB a compute unit) and leave
+/// registers for a second stream and for what the activations go through.
+static constexpr int64_t kMaxTilesInFlight = 8;
 
 /// Elements of a bf16 tile of 16 rows by 32 columns, and those one lane holds.
 static constexpr int64_t kTile = gfx950::kMfmaM * gfx950::kMfmaK;

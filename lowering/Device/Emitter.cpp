@@ -56,12 +56,9 @@ LogicalResult Emitter::emit() {
 //===----------------------------------------------------------------------===//
 
 void Emitter::emitPrologue() {
-  thread = gpu::ThreadIdOp::create(b, gpu::Dimension::x);
+  threadId = toI32(gpu::ThreadIdOp::create(b, gpu::Dimension::x));
   cta = gpu::BlockIdOp::create(b, gpu::Dimension::x);
-  lane = modulo(thread, gfx950::kWaveSize);
-  // All lanes of a wavefront agree on its number; saying so keeps what depends on it in SGPRs.
-  Value waveId = readFirstLane(toI32(divide(thread, gfx950::kWaveSize)));
-  wave = arith::IndexCastUIOp::create(b, b.getIndexType(), waveId);
+  locateThread(threadId);
 
   // Arguments after the operands: device mailboxes, table of peer mailboxes, epoch words, rank.
   auto args = func.getArguments().drop_front(
@@ -84,7 +81,16 @@ void Emitter::emitPrologue() {
   tag = readFirstLane(arith::AddIOp::create(b, finished, constantI32(1)));
 }
 
+void Emitter::locateThread(Value id) {
+  thread = arith::IndexCastUIOp::create(b, b.getIndexType(), id);
+  lane = modulo(thread, gfx950::kWaveSize);
+  // All lanes of a wavefront agree on its number; saying so keeps what depends on it in SGPRs.
+  Value waveId = readFirstLane(toI32(divide(thread, gfx950::kWaveSize)));
+  wave = arith::IndexCastUIOp::create(b, b.getIndexType(), waveId);
+}
+
 void Emitter::emitEpilogue() {
+  locateThread(threadId);
   // No wavefront may advance the epoch before all have read it.
   barrier();
   Value first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, constant(0));
@@ -121,6 +127,14 @@ LogicalResult Emitter::emitStage(StageOp stage) {
 }
 
 LogicalResult Emitter::emitBody(StageOp stage, Value task) {
+  // What follows from the thread's number is cheap, and every stage needs it. Computed once for all
+  // of them, as LLVM would, it would fill registers through the whole kernel: an empty asm hides
+  // that it is the same number each time.
+  locateThread(LLVM::InlineAsmOp::create(b, b.getI32Type(), ValueRange{threadId}, "", "=v,0",
+                                         /*has_side_effects=*/false, /*is_align_stack=*/false,
+                                         LLVM::tailcallkind::TailCallKind::None,
+                                         LLVM::AsmDialectAttr(), ArrayAttr())
+                   .getRes());
   scalars[stage.getBody().getArgument(0)] = task;
   for (Operation &op : stage.getBody().front()) {
     b.setLoc(op.getLoc());
@@ -379,7 +393,39 @@ Value Emitter::operandMemory(OperandOp op) {
       break;
     ++index;
   }
-  return func.getArgument(index);
+  // Read from the kernel arguments where it is needed: LLVM would load all pointers at the start,
+  // and a layer has more of them than there are SGPRs to keep them in.
+  MLIRContext *context = b.getContext();
+  auto constants = LLVM::LLVMPointerType::get(context, 4),
+       global = LLVM::LLVMPointerType::get(context, 1);
+  Value arguments =
+      LLVM::CallIntrinsicOp::create(
+          b, constants, b.getStringAttr("llvm.amdgcn.kernarg.segment.ptr"), ValueRange{})
+          .getResult(0);
+  Value entry = LLVM::GEPOp::create(b, constants, b.getI8Type(), arguments,
+                                    ArrayRef<LLVM::GEPArg>{int32_t(8 * index)});
+  Value pointer = LLVM::LoadOp::create(b, global, entry, /*alignment=*/8, /*isVolatile=*/false,
+                                       /*isNonTemporal=*/false, /*isInvariant=*/true);
+  auto memref = dyn_cast<MemRefType>(func.getArgument(index).getType());
+  return memref ? asMemRef(pointer, memref) : pointer;
+}
+
+Value Emitter::asMemRef(Value pointer, MemRefType type) {
+  // The descriptor memrefs are lowered to (MLIR, "LLVM IR Target": ranked memrefs), 32-bit indices.
+  auto i32 = b.getI32Type();
+  auto one = LLVM::LLVMArrayType::get(i32, 1);
+  auto descriptor = LLVM::LLVMStructType::getLiteral(
+      b.getContext(), {pointer.getType(), pointer.getType(), i32, one, one});
+  Value value = LLVM::PoisonOp::create(b, descriptor);
+  auto set = [&](Value field, ArrayRef<int64_t> place) {
+    value = LLVM::InsertValueOp::create(b, value, field, place);
+  };
+  set(pointer, {0});
+  set(pointer, {1});
+  set(constantI32(0), {2});
+  set(constantI32(type.getNumElements()), {3, 0});
+  set(constantI32(1), {4, 0});
+  return UnrealizedConversionCastOp::create(b, type, value).getResult(0);
 }
 
 } // namespace mono

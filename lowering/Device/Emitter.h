@@ -64,6 +64,8 @@ private:
   // Emitter.cpp: the frame.
   void emitPrologue();
   void emitEpilogue();
+  /// Sets `thread`, `lane` and `wave` from the thread's number.
+  void locateThread(mlir::Value id);
   mlir::LogicalResult emitStage(StageOp stage);
   mlir::LogicalResult emitBody(StageOp stage, mlir::Value task);
   mlir::LogicalResult emitOp(mlir::Operation *op);
@@ -210,8 +212,9 @@ private:
   void willWrite(int64_t offset, int64_t bytes);
   void barrier();
 
-  /// Argument of the function that carries the operand's memory.
+  /// The operand's memory: a memref, or a pointer for packed elements.
   mlir::Value operandMemory(OperandOp op);
+  mlir::Value asMemRef(mlir::Value pointer, mlir::MemRefType type);
 
   /// Reads tagged words of `slot` until all carry this launch's tag; returns the i32 payloads.
   llvm::SmallVector<mlir::Value> poll(MailboxOp mailbox, mlir::Value slot,
@@ -252,6 +255,7 @@ private:
   int64_t barriersToSkip;  ///< barriers before the one to leave out; negative: none or past it
   int64_t stageIndex = -1; ///< of the stage being emitted
 
+  mlir::Value threadId;                      ///< i32
   mlir::Value thread, lane, wave, cta, rank; ///< index
   mlir::Value tag;                           ///< i32, this launch's epoch
   mlir::Value arena;                         ///< memref<Nxi8, workgroup>
