@@ -9,6 +9,7 @@
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -93,70 +94,110 @@ private:
 
 } // namespace
 
-LogicalResult Emitter::emitSelect(SelectOp op) {
-  SelectPlan plan(op, threadCount);
-  if (plan.radix)
-    return emitRadixSelect(op);
-  auto keyType = cast<RankedTensorType>(op.getKey().getType());
-  int64_t perLane = llvm::divideCeil(plan.candidates, gfx950::kWaveSize);
-  int64_t elements = keyType.getNumElements(), results = plan.rows * plan.k;
-  int64_t scratch = op->getAttrOfType<IntegerAttr>(kScratchAttr).getInt();
-  int64_t indices = scratch + plan.indices, values = scratch + plan.values;
+/// Emits one selection with a wavefront a row; keys, payload and results lie in LDS.
+class WaveSelectEmitter {
+public:
+  WaveSelectEmitter(Emitter &emitter, SelectOp op, const SelectPlan &plan)
+      : e(emitter), b(emitter.b), op(op), plan(plan),
+        scratch(op->getAttrOfType<IntegerAttr>(kScratchAttr).getInt()) {}
 
-  int64_t keys = inLds(op.getKey(), scratch + plan.keys), payload = 0;
-  willRead(keys, elements * 4);
+  void emit();
+
+private:
+  void selectRow(Value row);
+  /// The key of a column of a row, packed; 0 past the last column.
+  Value candidate(RowSelect &select, Value firstKey, Value column);
+  /// One element of a copy of the keys or the payload.
+  Value loadOne(int64_t home, Value at);
+  /// One element of the results; no value where there is no payload.
+  void storeResult(Value at, Value index, Value value);
+
+  int64_t elements() const { return plan.rows * plan.candidates; }
+
+  Emitter &e;
+  ImplicitLocOpBuilder &b;
+  SelectOp op;
+  const SelectPlan &plan;
+  int64_t scratch;
+  int64_t keys = 0, payload = 0; ///< byte offsets in LDS
+};
+
+void WaveSelectEmitter::emit() {
+  keys = e.inLds(op.getKey(), scratch + plan.keys);
+  e.willRead(keys, elements() * 4);
   if (op.getPayload()) {
-    payload = inLds(op.getPayload(), scratch + plan.payload);
-    willRead(payload, elements * 4);
+    payload = e.inLds(op.getPayload(), scratch + plan.payload);
+    e.willRead(payload, elements() * 4);
   }
-  willWrite(indices, scratch + plan.bytes - indices);
+  e.willWrite(scratch + plan.indices, plan.bytes - plan.indices);
+  {
+    auto loop = scf::ForOp::create(b, e.wave, e.constant(plan.rows),
+                                   e.constant(e.threadCount / gfx950::kWaveSize));
+    OpBuilder::InsertionGuard insertion(b);
+    b.setInsertionPointToStart(loop.getBody());
+    selectRow(loop.getInductionVar());
+  }
+  e.setTile(op.getIndices(), scratch + plan.indices);
+  if (op.getPayload())
+    e.setTile(op.getValues(), scratch + plan.values);
+}
 
-  auto scalar = [&](Value value) -> Value {
-    return vector::BroadcastOp::create(b, VectorType::get({1}, value.getType()), value);
-  };
-  auto storeResult = [&](Value at, Value index, Value value) {
-    ldsStore(indices, results, at, scalar(index));
-    if (value)
-      ldsStore(values, results, at, scalar(value));
-  };
-  auto loadOne = [&](int64_t home, Value at) -> Value {
-    return vector::ExtractOp::create(b, ldsLoad(home, b.getF32Type(), elements, at, 1), int64_t(0));
-  };
-
-  RowSelect select(b);
-  auto loop =
-      scf::ForOp::create(b, wave, constant(plan.rows), constant(threadCount / gfx950::kWaveSize));
-  OpBuilder::InsertionGuard insertion(b);
-  b.setInsertionPointToStart(loop.getBody());
-  Value row = loop.getInductionVar(), firstKey = mul(row, plan.candidates);
+void WaveSelectEmitter::selectRow(Value row) {
+  Value firstKey = e.mul(row, plan.candidates), firstResult = e.mul(row, plan.k);
   // Places nobody takes below keep this: LDS does what one wavefront asks of it in order.
-  guard(lessThan(lane, plan.k), [&] {
-    Value none =
-        op.getPayload() ? Value(arith::ConstantOp::create(b, b.getF32FloatAttr(0))) : Value();
-    storeResult(add(mul(row, plan.k), lane), constantI32(-1), none);
+  e.guard(e.lessThan(e.lane, plan.k), [&] {
+    Value none;
+    if (op.getPayload())
+      none = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+    storeResult(e.add(firstResult, e.lane), e.constantI32(-1), none);
   });
+  RowSelect select(b);
   SmallVector<Value> columns, packed;
+  int64_t perLane = llvm::divideCeil(plan.candidates, gfx950::kWaveSize);
   for (int64_t i = 0; i < perLane; ++i) {
-    Value column = add(mul(lane, perLane), i);
-    Value clamped = arith::MinUIOp::create(b, column, constant(plan.candidates - 1));
-    Value candidate = select.pack(loadOne(keys, add(firstKey, clamped)), toI32(column));
-    if (plan.candidates % gfx950::kWaveSize != 0)
-      candidate = arith::SelectOp::create(b, lessThan(column, plan.candidates), candidate,
-                                          arith::ConstantIntOp::create(b, b.getI64Type(), 0));
-    columns.push_back(clamped);
-    packed.push_back(candidate);
+    columns.push_back(e.add(e.mul(e.lane, perLane), i));
+    packed.push_back(candidate(select, firstKey, columns.back()));
   }
   SmallVector<Value> taken = select.take(packed, plan.k);
   SmallVector<Value> positions = select.positions(taken);
   for (auto [column, flag, position] : llvm::zip_equal(columns, taken, positions))
-    guard(flag, [&, column = column, position = position] {
-      Value at = add(mul(row, plan.k), arith::IndexCastUIOp::create(b, b.getIndexType(), position));
-      storeResult(at, toI32(column),
-                  op.getPayload() ? loadOne(payload, add(firstKey, column)) : Value());
+    e.guard(flag, [&, column = column, position = position] {
+      Value at = e.add(firstResult, arith::IndexCastUIOp::create(b, b.getIndexType(), position));
+      Value value = op.getPayload() ? loadOne(payload, e.add(firstKey, column)) : Value();
+      storeResult(at, e.toI32(column), value);
     });
-  setTile(op.getIndices(), indices);
-  if (op.getPayload())
-    setTile(op.getValues(), values);
+}
+
+Value WaveSelectEmitter::candidate(RowSelect &select, Value firstKey, Value column) {
+  if (plan.candidates % gfx950::kWaveSize == 0)
+    return select.pack(loadOne(keys, e.add(firstKey, column)), e.toI32(column));
+  Value inside = arith::MinUIOp::create(b, column, e.constant(plan.candidates - 1));
+  Value packed = select.pack(loadOne(keys, e.add(firstKey, inside)), e.toI32(column));
+  return arith::SelectOp::create(b, e.lessThan(column, plan.candidates), packed,
+                                 arith::ConstantIntOp::create(b, b.getI64Type(), 0));
+}
+
+Value WaveSelectEmitter::loadOne(int64_t home, Value at) {
+  return vector::ExtractOp::create(b, e.ldsLoad(home, b.getF32Type(), elements(), at, 1),
+                                   int64_t(0));
+}
+
+void WaveSelectEmitter::storeResult(Value at, Value index, Value value) {
+  auto store = [&](int64_t area, Value scalar) {
+    auto type = VectorType::get({1}, scalar.getType());
+    e.ldsStore(scratch + area, plan.rows * plan.k, at,
+               vector::BroadcastOp::create(b, type, scalar));
+  };
+  store(plan.indices, index);
+  if (value)
+    store(plan.values, value);
+}
+
+LogicalResult Emitter::emitSelect(SelectOp op) {
+  SelectPlan plan(op, threadCount);
+  if (plan.radix)
+    return emitRadixSelect(op);
+  WaveSelectEmitter(*this, op, plan).emit();
   return success();
 }
 

@@ -60,6 +60,7 @@ public:
 private:
   friend class ProductEmitter;
   friend class RadixSelectEmitter;
+  friend class WaveSelectEmitter;
 
   // Emitter.cpp: the frame.
   void emitPrologue();
