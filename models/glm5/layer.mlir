@@ -61,6 +61,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   %O_DEPTH = arith.divui %HEAD_DIMS, %O_PARTS : index
   %UNITS = arith.divui %MOE, %TP : index                     // of an expert, here
   %HALF = arith.divui %HIDDEN, %two : index
+  %D_MOST = arith.constant 512 : index                       // units a task of "down" takes
   %QK = arith.addi %NOPE, %ROPE : index
   %KV = arith.addi %KV_LORA, %ROPE : index                   // of a cached token
   %PAIRS = arith.divui %ROPE, %two : index                   // rotary pairs of a head
@@ -73,6 +74,8 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   %SMALL_TILES = arith.ceildivui %SMALL0, %sixteen : index
   %SMALL = arith.muli %SMALL_TILES, %sixteen : index         // rows of w_a behind q_a, in whole tiles
   %ALL_CHOSEN = arith.muli %S, %CHOSEN : index
+  %D_DEPTH = arith.minui %UNITS, %D_MOST : index
+  %D_PARTS = arith.divui %UNITS, %D_DEPTH : index
   %MOST = arith.minui %ALL_CHOSEN, %EXPERTS : index          // distinct routed experts
   %GROUPS = arith.addi %MOST, %one : index                   // and the shared one
   %CHOICES = arith.addi %CHOSEN, %one : index
@@ -144,8 +147,8 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   %scaled = mono.mailbox "scaled" tagged scope(device) slots(1) [%S, %HIDDEN] : bf16
   %squares = mono.mailbox "squares" tagged scope(device) slots(1) [%HIDDEN floordiv 128, %S] : f32
   %logits = mono.mailbox "logits" tagged scope(device) slots(1) [%S, %EXPERTS] : f32
-  %units = mono.mailbox "units" tagged scope(device) slots(1) [%GROUPS, %S, %UNITS] : bf16
-  %mlp_partial = mono.mailbox "mlp_partial" tagged scope(peers) slots(2) [%TP, %S, %HIDDEN] : bf16
+  %units = mono.mailbox "units" tagged scope(device) slots(1) [%D_PARTS, %GROUPS, %S, %D_DEPTH] : bf16
+  %mlp_partial = mono.mailbox "mlp_partial" tagged scope(peers) slots(2) [%TP * symbol(%D_PARTS), %S, %HIDDEN] : bf16
 
   //===--- LDS ----------------------------------------------------------------===//
 
@@ -170,7 +173,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   %pair_row = mono.region "pair_row" [%PAIRED] : i32
   %route_ids = mono.region "route_ids" [%S, %CHOSEN] : i32
   %route_weights = mono.region "route_weights" [%S, %CHOSEN] : f32
-  %u = mono.region "u" [%PAIRED, %UNITS] pad(8) : bf16
+  %u = mono.region "u" [%PAIRED, %D_DEPTH] pad(8) : bf16
 
   //===--- down projections ---------------------------------------------------===//
 
@@ -558,24 +561,30 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
     %unit = mono.call @swiglu(%gate, %up, %weight, %S, %sixteen)
       : (tensor<?x16xf32>, tensor<?x16xf32>, tensor<?xf32>, index, index) -> tensor<?x16xf32>
     %unit16 = arith.truncf %unit : tensor<?x16xf32> to tensor<?x16xbf16>
-    mono.post %unit16 to %units[%t floordiv symbol(%TILES), 0, (%t mod symbol(%TILES)) * 16] : tensor<?x16xbf16>
+    mono.post %unit16 to %units[((%t mod symbol(%TILES)) * 16) floordiv symbol(%D_DEPTH), %t floordiv symbol(%TILES), 0, ((%t mod symbol(%TILES)) * 16) mod symbol(%D_DEPTH)] : tensor<?x16xbf16>
   }
 
   // 32 columns of the output over all experts, one after the other.
-  mono.stage "down" (%t) tasks [%HIDDEN floordiv 32] base [0] {
+  mono.stage "down" (%t) tasks [(%HIDDEN floordiv 32) * symbol(%D_PARTS)] base [0] {
     %list = mono.load %groups[0] [%GROUPS] : tensor<?xi32>
-    %w = mono.stream %w_down[0, %t * 32, 0] [%EXPERTS + 1, 32, %UNITS] scaled %w_down_scale groups(%list : tensor<?xi32>) split_k(8)
-    %rows = mono.load %pair_row[0] [%PAIRED] : tensor<?xi32>
+    %w = mono.stream %w_down[0, (%t floordiv symbol(%D_PARTS)) * 32, (%t mod symbol(%D_PARTS)) * symbol(%D_DEPTH)] [%EXPERTS + 1, 32, %D_DEPTH] scaled %w_down_scale groups(%list : tensor<?xi32>) split_k(8)
+    %rowsOfFirst = mono.load %pair_row[0] [%PAIRED] : tensor<?xi32>
+    %partIndex = arith.remui %t, %D_PARTS : index
+    %perPart = arith.muli %GROUPS, %S : index
+    %before = arith.muli %partIndex, %perPart : index
+    %before32 = arith.index_cast %before : index to i32
+    %befores = tensor.splat %before32[%PAIRED] : tensor<?xi32>
+    %rows = arith.addi %rowsOfFirst, %befores : tensor<?xi32>
     %pair = mono.load %group_pair[0, 0] [%GROUPS, %S] : tensor<?x?xi32>
     mono.receive_rows %units at %rows into %u : tensor<?xi32>
-    %sum = mono.contract %u[0, 0] [%PAIRED, %UNITS] rows(%pair : tensor<?x?xi32>), %w : tensor<?x32xf32>
+    %sum = mono.contract %u[0, 0] [%PAIRED, %D_DEPTH] rows(%pair : tensor<?x?xi32>), %w : tensor<?x32xf32>
     %rounded = arith.truncf %sum : tensor<?x32xf32> to tensor<?x32xbf16>
-    mono.post %rounded to %mlp_partial[%rank, 0, %t * 32] : tensor<?x32xbf16>
+    mono.post %rounded to %mlp_partial[%rank * symbol(%D_PARTS) + %t mod symbol(%D_PARTS), 0, (%t floordiv symbol(%D_PARTS)) * 32] : tensor<?x32xbf16>
   }
 
   mono.stage "output" (%t) tasks [%HIDDEN floordiv 128] base [192] {
     %residual = mono.load %x1[0, 0] [%S, 128] : tensor<?x128xf32>
-    %sum = mono.receive %mlp_partial[0, 0, %t * 128] [%TP, %S, 128] sum : tensor<?x128xf32>
+    %sum = mono.receive %mlp_partial[0, 0, %t * 128] [%TP * symbol(%D_PARTS), %S, 128] sum : tensor<?x128xf32>
     %y32 = arith.addf %residual, %sum : tensor<?x128xf32>
     %y16 = arith.truncf %y32 : tensor<?x128xf32> to tensor<?x128xbf16>
     mono.store %y16, %y[0, %t * 128] : tensor<?x128xbf16>
