@@ -51,6 +51,7 @@ struct Options {
   /// A deadlock must also last this long before it is reported while memory is mapped or shared
   /// that the host or another process may write (mapHost, share).
   unsigned deadlockPatienceMs = 2000;
+  bool countBankConflicts = false; ///< Stats::ldsBankConflicts; costs time at each LDS access
 };
 
 /// What a kernel needs, from its descriptor and the code object's metadata.

@@ -189,7 +189,8 @@ llvm::Expected<std::unique_ptr<PreparedLaunch>> prepareLaunch(const Launch &laun
   context.checks = checks;
   if (checks.has(Check::Hazard))
     context.hazards = std::make_shared<const HazardTable>(*context.program);
-  prepared->capacity = residentWorkgroups(context);
+  context.occupancy = occupancyOf(context.setup.vgprs, context.ldsBytes, context.workItems());
+  prepared->capacity = uint64_t(Occupancy::computeUnits) * context.occupancy.workgroups();
   if (llvm::Error error = checkResidency(launch, *prepared))
     return std::move(error);
 

@@ -17,23 +17,6 @@
 
 namespace mono::emu {
 
-// ---- residency
-// -----------------------------------------------------------------------------------
-
-static constexpr unsigned computeUnits = 256, simdsPerCu = 4, wavesPerSimd = 8, vgprsPerSimd = 512;
-static constexpr unsigned ldsPerCu = 163840, ldsGranule = 1280;
-
-uint64_t residentWorkgroups(const LaunchContext &launch) {
-  unsigned waves = launch.wavesPerWorkgroup();
-  // 512 registers a lane and SIMD, each wave takes its unified allocation (a multiple of 8).
-  unsigned wavesPerCu =
-      simdsPerCu * std::min(wavesPerSimd, vgprsPerSimd / std::max(launch.setup.vgprs, 1u));
-  unsigned byWaves = wavesPerCu / waves;
-  unsigned lds = (launch.ldsBytes + ldsGranule - 1) / ldsGranule * ldsGranule;
-  unsigned byLds = lds ? ldsPerCu / lds : byWaves;
-  return uint64_t(computeUnits) * std::min(byWaves, byLds);
-}
-
 namespace {
 
 // ---- dispatch
@@ -208,6 +191,7 @@ private:
   bool mayRun(const Wave &wave, uint64_t epoch) const;
   bool isPolling(const Wave &wave) const;
   unsigned backoff(const Wave &wave);
+  void spend(uint64_t instructions);
   void noteIdleness(bool progress, uint64_t epochBefore);
   void leaveIdle();
   std::unique_ptr<Workgroup> storageFor(const PreparedLaunch &launch);
@@ -366,6 +350,15 @@ unsigned Worker::backoff(const Wave &wave) {
   return std::min(1u << std::min(wave.fruitlessPolls, 8u), maxBackoff);
 }
 
+/// Takes instructions off the budget of the run, and ends it when they are spent.
+void Worker::spend(uint64_t instructions) {
+  if (shared.executed.fetch_add(instructions, std::memory_order_relaxed) + instructions <=
+      shared.options.instructionBudget)
+    return;
+  shared.budgetSpent = true;
+  shared.stop = true;
+}
+
 /// Runs one wave for a turn; true if it did more than find its poll unchanged.
 bool Worker::turn(Wave &wave, uint64_t epoch) {
   bool wasPolling = wave.status == WaveStatus::Sleeping || isPolling(wave);
@@ -373,11 +366,7 @@ bool Worker::turn(Wave &wave, uint64_t epoch) {
   wave.lastRound = round;
   uint64_t executed = runWave(wave, adversary ? adversary->quantum() : shared.options.quantum);
   wave.hadFullTurn = wave.status == WaveStatus::Running;
-  if (shared.executed.fetch_add(executed, std::memory_order_relaxed) + executed >
-      shared.options.instructionBudget) {
-    shared.budgetSpent = true;
-    shared.stop = true;
-  }
+  spend(executed);
   if (wave.status == WaveStatus::Faulted)
     shared.stop = true;
   if (wave.status != WaveStatus::Sleeping) {
@@ -419,10 +408,14 @@ void Worker::noteIdleness(bool progress, uint64_t epochBefore) {
   if (idleRounds < shared.options.deadlockRounds)
     return;
   bool patient = now - idleSince < std::chrono::milliseconds(shared.options.deadlockPatienceMs);
-  if (!patient && shared.options.checks.has(Check::Deadlock) && shared.isDeadlock()) {
-    shared.deadlock = true;
-    shared.stop = true;
-    return;
+  if (!patient && shared.isDeadlock()) {
+    if (shared.options.checks.has(Check::Deadlock)) {
+      shared.deadlock = true;
+      shared.stop = true;
+      return;
+    }
+    // Nobody runs any more, so that time itself has to use up the budget.
+    spend(shared.options.quantum);
   }
   if (shared.idle.size() > 1 || patient)
     std::this_thread::sleep_for(std::chrono::microseconds(50));
@@ -527,6 +520,8 @@ llvm::Error runLaunches(const std::vector<std::unique_ptr<PreparedLaunch>> &laun
     for (unsigned rank = 0; rank < ranks; ++rank) {
       perRank.push_back(std::make_unique<ExecStats>());
       perRank.back()->traffic.resize(allocationIds);
+      if (options.countBankConflicts)
+        perRank.back()->ldsBanks = std::make_unique<LdsBanks>();
     }
   Shared shared{.options = options,
                 .dispatcher = Dispatcher(launches, ranks, threads),

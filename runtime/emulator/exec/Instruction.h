@@ -148,6 +148,9 @@ struct Instruction {
   uint32_t nameId = 0; ///< index into the program's table of base names, see Program::name()
   Format format = Format::Unknown;
   InstructionClass cls = InstructionClass::Other;
+  /// What it counts as: the number of its class, or for a matrix instruction instructionClassCount
+  /// + its matrixKind().
+  uint8_t counter = uint8_t(InstructionClass::Other);
   uint8_t numDst = 0;
   uint8_t numSrc = 0;
 

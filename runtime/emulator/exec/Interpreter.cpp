@@ -180,7 +180,7 @@ uint64_t runWave(Wave &w, uint64_t limit) {
     else
       inst->handler(w, *inst);
     ++executed;
-    ++counters[unsigned(inst->cls)];
+    ++counters[inst->counter];
     w.cycles += 4;
 
     if (w.status == WaveStatus::Faulted)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/emulator/Checks.h"
+#include "runtime/emulator/Occupancy.h"
 #include "runtime/emulator/exec/Lds.h"
 #include "runtime/emulator/exec/RaceLds.h"
 #include "runtime/emulator/exec/Wave.h"
@@ -49,6 +50,7 @@ struct LaunchContext {
   std::vector<uint8_t> kernarg; ///< host copy, for kernarg preload
   uint64_t dispatchPacketAddress = 0;
   uint32_t ldsBytes = 0; ///< static + dynamic
+  Occupancy occupancy;
   const AddressSpace *memory = nullptr;
   CoherenceModel *coherence = nullptr;        ///< null: memory is coherent
   RaceGlobal *race = nullptr;                 ///< null unless the check global-race is on

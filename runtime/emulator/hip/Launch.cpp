@@ -1,6 +1,7 @@
 // Launches: checks, kernel arguments, and the entry points.
 #include "runtime/emulator/hip/Launch.h"
 
+#include "runtime/emulator/Occupancy.h"
 #include "runtime/emulator/hip/Graph.h"
 
 #include <algorithm>
@@ -13,16 +14,10 @@ namespace mono::hipemu {
 
 unsigned workgroupsPerComputeUnit(const Function &function, unsigned blockSize,
                                   size_t dynamicLdsBytes) {
-  constexpr unsigned simds = 4, wavesPerSimd = 8, vgprsPerSimd = 512, ldsGranule = 1280;
-  unsigned waves = (blockSize + waveSize - 1) / waveSize;
   uint64_t lds = function.info.ldsBytes + dynamicLdsBytes;
-  if (waves == 0 || lds > ldsBytesPerComputeUnit)
+  if (blockSize == 0 || lds > ldsBytesPerComputeUnit)
     return 0;
-  unsigned byRegisters = vgprsPerSimd / std::max(function.info.vgprs, 8u);
-  unsigned byWaves = simds * std::min(wavesPerSimd, byRegisters) / waves;
-  uint64_t granules = (lds + ldsGranule - 1) / ldsGranule;
-  uint64_t byLds = granules ? ldsBytesPerComputeUnit / (granules * ldsGranule) : byWaves;
-  return unsigned(std::min<uint64_t>(byWaves, byLds));
+  return emu::occupancyOf(function.info.vgprs, lds, blockSize).workgroups();
 }
 
 static hipError_t checkShape(const Function &function, const LaunchShape &shape) {
