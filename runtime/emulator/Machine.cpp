@@ -213,7 +213,7 @@ llvm::Expected<Module *> Machine::load(unsigned rank, llvm::ArrayRef<uint8_t> co
   if (!code)
     return code.takeError();
   const CodeObject &object = *(*code)->object;
-  auto image = impl->memory.allocate(rank, object.image.size(), "code object", MemoryKind::Device);
+  auto image = impl->memory.allocate(rank, object.imageBytes, "code object", MemoryKind::Device);
   if (!image)
     return image.takeError();
   Allocation &place = **image;

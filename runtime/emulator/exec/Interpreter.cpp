@@ -41,6 +41,7 @@ static const ReturnPath *overwritingPath(const Instruction &i) {
   case Format::Global:
   case Format::Scratch:
   case Format::Mubuf:
+  case Format::Mtbuf:
     return &vmem;
   case Format::Ds:
     return &ds;

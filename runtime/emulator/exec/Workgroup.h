@@ -42,6 +42,7 @@ struct LaunchContext {
   unsigned rank = 0;
   unsigned launchIndex = 0; ///< number of the launch in the run
   std::array<uint32_t, 3> grid{}, block{};
+  std::array<uint32_t, 3> remainder{}; ///< extent of the last workgroup in a dimension, 0: as block
   KernelSetup setup;
   std::string kernel;
   const Program *program = nullptr;
@@ -74,6 +75,8 @@ public:
   const LaunchContext &launch() const { return context; }
   uint64_t linearId() const { return id; }
   std::array<uint32_t, 3> coordinates() const;
+  /// Its work-items in each dimension: fewer than the launch's block at the end of a partial grid.
+  std::array<uint32_t, 3> extent() const;
   std::vector<Wave> &waves() { return waveList; }
   const std::vector<Wave> &waves() const { return waveList; }
   /// Its number in LaunchContext::race.
@@ -95,6 +98,7 @@ private:
   void setUpWave(Wave &wave, unsigned index);
   void setUpScalars(Wave &wave);
   void setUpWorkitemIds(Wave &wave);
+  unsigned workItems() const;
   void releaseBarrierIfComplete();
 
   const LaunchContext &context;
