@@ -1,6 +1,7 @@
 // Option definitions and the checks between them.
 #include "models/tools/Options.h"
 #include "runtime/Error.h"
+#include "runtime/emulator/Checks.h"
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
@@ -38,6 +39,9 @@ struct CommandLine {
   cl::opt<std::string> coherence{"coherence", cl::init("fast"),
                                  cl::value_desc("fast|adversarial:SEED"),
                                  cl::desc("memory model of the emulator"), cl::cat(category)};
+  cl::opt<std::string> checks{"checks", cl::value_desc("[-]NAME,...|all|none"),
+                              cl::desc("checks of the emulator to switch on, or off with '-'"),
+                              cl::cat(category)};
   cl::opt<std::string> stats{"stats",
                              cl::ValueOptional,
                              cl::init("none"),
@@ -101,6 +105,13 @@ Error parseCoherence(StringRef text, RunOptions &options) {
   return Error::success();
 }
 
+Error parseChecks(StringRef text, RunOptions &options) {
+  if (Error error = emu::Checks().apply(text))
+    return addContext(std::move(error), "--checks");
+  options.checks = text.str();
+  return Error::success();
+}
+
 /// Options that make no sense together.
 Error checkTogether(const CommandLine &line, const RunOptions &options) {
   int sources =
@@ -113,6 +124,8 @@ Error checkTogether(const CommandLine &line, const RunOptions &options) {
     return makeError("--trace is not available yet");
   if (options.adversarialSeed && options.device != DeviceKind::Emulator)
     return makeError("--coherence is about the emulator: expected --device=emu");
+  if (!options.checks.empty() && options.device != DeviceKind::Emulator)
+    return makeError("--checks is about the emulator: expected --device=emu");
   if (options.stats != StatsFormat::None && options.device != DeviceKind::Emulator)
     return makeError("--stats is about the emulator: expected --device=emu");
   return Error::success();
@@ -135,6 +148,8 @@ Expected<RunOptions> convert(const CommandLine &line) {
   if (Error error = parseStats(line.stats, options))
     return error;
   if (Error error = parseCoherence(line.coherence, options))
+    return error;
+  if (Error error = parseChecks(line.checks, options))
     return error;
   if (line.verify.getNumOccurrences())
     if (Error error = parseVerify(line.verify, options))

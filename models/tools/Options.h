@@ -31,6 +31,7 @@ struct RunOptions {
   StatsFormat stats = StatsFormat::None;
   std::optional<uint64_t> verifySeed;
   std::optional<uint64_t> adversarialSeed; ///< of the emulator's memory model; none: coherent
+  std::string checks; ///< of the emulator, a list as emu::Checks::apply() takes it; empty: default
   std::string goldenCase;
 };
 

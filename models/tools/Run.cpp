@@ -181,6 +181,8 @@ emu::Options emulatorOptions(const RunOptions &options) {
     result.coherence = emu::Coherence::adversarial(*options.adversarialSeed);
     result.checks = emu::Checks::thorough();
   }
+  cantFail(result.checks.apply(options.checks)); // the command line has been checked
+  result.countBankConflicts = options.stats != StatsFormat::None;
   return result;
 }
 

@@ -3,11 +3,16 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <map>
 
 using namespace llvm;
 
 namespace mono::tools {
+
+static bool usesLds(const emu::Occupancy &occupancy) {
+  return occupancy.byLds != std::numeric_limits<unsigned>::max();
+}
 
 static json::Object kernelJson(const Group &group) {
   const KernelInfo &info = group.kernelInfo();
@@ -24,6 +29,31 @@ static json::Object kernelJson(const Group &group) {
                       {"threads", manifest.threads}};
 }
 
+static json::Object occupancyJson(const emu::Occupancy &occupancy) {
+  json::Object limits{{"threads", occupancy.byWaveSlots}, {"vgprs", occupancy.byVgprs}};
+  if (usesLds(occupancy))
+    limits["lds"] = occupancy.byLds;
+  return json::Object{{"workgroups_per_cu", occupancy.workgroups()},
+                      {"waves_per_simd", occupancy.waves()},
+                      {"limited_by", occupancy.limits()},
+                      {"workgroups_by", std::move(limits)}};
+}
+
+static json::Object levelsJson(const emu::Stats &stats) {
+  json::Object levels;
+  for (unsigned n = 0; n < emu::memoryLevelCount; ++n)
+    levels[emu::memoryLevelName(emu::MemoryLevel(n))] = json::Object{
+        {"read", stats.levels[n].bytesRead}, {"written", stats.levels[n].bytesWritten}};
+  return levels;
+}
+
+static json::Object matrixJson(const emu::Stats &stats) {
+  json::Object kinds;
+  for (const auto &[name, count] : stats.matrix)
+    kinds[name] = count;
+  return kinds;
+}
+
 static json::Object rankJson(const emu::Stats &stats) {
   json::Object instructions;
   for (unsigned i = 0; i < emu::instructionClassCount; ++i)
@@ -34,11 +64,17 @@ static json::Object rankJson(const emu::Stats &stats) {
                                   {"rank", traffic.rank},
                                   {"bytes_read", traffic.bytesRead},
                                   {"bytes_written", traffic.bytesWritten}});
+  const emu::LevelTraffic &lds = stats.level(emu::MemoryLevel::Lds);
   return json::Object{{"instructions", std::move(instructions)},
                       {"mfma", stats.count(emu::InstructionClass::Mfma)},
+                      {"matrix", matrixJson(stats)},
                       {"barriers", stats.count(emu::InstructionClass::Barrier)},
-                      {"lds_bytes_read", stats.ldsBytesRead},
-                      {"lds_bytes_written", stats.ldsBytesWritten},
+                      {"waits", stats.count(emu::InstructionClass::Waitcnt)},
+                      {"lds_bytes_read", lds.bytesRead},
+                      {"lds_bytes_written", lds.bytesWritten},
+                      {"lds_accesses", stats.ldsAccesses},
+                      {"lds_bank_conflicts_modelled", stats.ldsBankConflicts},
+                      {"bytes", levelsJson(stats)},
                       {"memory", std::move(memory)}};
 }
 
@@ -47,6 +83,7 @@ json::Object statsJson(const Group &group, emu::Machine &machine, const RunTime 
   for (unsigned rank = 0; rank < group.ranks(); ++rank)
     ranks.push_back(rankJson(machine.stats(rank)));
   return json::Object{{"kernel", kernelJson(group)},
+                      {"occupancy", occupancyJson(machine.stats(0).occupancy)},
                       {"launches", time.launches},
                       {"host_seconds", time.seconds},
                       {"ranks", std::move(ranks)}};
@@ -61,6 +98,15 @@ static void printKernel(raw_ostream &out, const Group &group, const RunTime &tim
                      info.vgprs, info.agprs, info.sgprs, info.vgprSpills + info.sgprSpills,
                      manifest.ldsBytes, info.scratchBytes)
       << fmt::format("{} launches, {:.2f} s on this host\n", time.launches, time.seconds);
+}
+
+static void printOccupancy(raw_ostream &out, const emu::Occupancy &occupancy) {
+  out << fmt::format(
+             "{} waves a SIMD ({} workgroups a compute unit), limited by {}; room for {} by "
+             "threads, {} by VGPRs",
+             occupancy.waves(), occupancy.workgroups(), occupancy.limits(), occupancy.byWaveSlots,
+             occupancy.byVgprs)
+      << (usesLds(occupancy) ? fmt::format(", {} by LDS\n", occupancy.byLds) : "\n");
 }
 
 namespace {
@@ -85,14 +131,51 @@ static void printTable(raw_ostream &out, StringRef title, const RankTable &table
   }
 }
 
+/// One row a rank has, from a function of its statistics.
+static RankRow rowOf(emu::Machine &machine, unsigned ranks,
+                     function_ref<uint64_t(const emu::Stats &)> value) {
+  RankRow row;
+  for (unsigned rank = 0; rank < ranks; ++rank)
+    row.push_back(value(machine.stats(rank)));
+  return row;
+}
+
+static RankTable matrixTable(emu::Machine &machine, unsigned ranks) {
+  std::map<std::string, RankRow> rows;
+  for (unsigned rank = 0; rank < ranks; ++rank)
+    for (const auto &[name, count] : machine.stats(rank).matrix)
+      rows.try_emplace(name, ranks).first->second[rank] = count;
+  return {rows.begin(), rows.end()};
+}
+
+static RankTable levelTable(emu::Machine &machine, unsigned ranks) {
+  RankTable table;
+  for (unsigned n = 0; n < emu::memoryLevelCount; ++n) {
+    std::string name = emu::memoryLevelName(emu::MemoryLevel(n));
+    auto add = [&](const char *what, uint64_t emu::LevelTraffic::*bytes) {
+      table.emplace_back(name + what, rowOf(machine, ranks, [&](const emu::Stats &stats) {
+                           return stats.levels[n].*bytes;
+                         }));
+    };
+    add(" read", &emu::LevelTraffic::bytesRead);
+    add(" written", &emu::LevelTraffic::bytesWritten);
+  }
+  return table;
+}
+
+static RankTable ldsTable(emu::Machine &machine, unsigned ranks) {
+  return {{"accesses",
+           rowOf(machine, ranks, [](const emu::Stats &stats) { return stats.ldsAccesses; })},
+          {"bank conflict cycles",
+           rowOf(machine, ranks, [](const emu::Stats &stats) { return stats.ldsBankConflicts; })}};
+}
+
 static RankTable instructionTable(emu::Machine &machine, unsigned ranks) {
   RankTable table;
-  for (unsigned i = 0; i < emu::instructionClassCount; ++i) {
-    RankRow row;
-    for (unsigned rank = 0; rank < ranks; ++rank)
-      row.push_back(machine.stats(rank).instructions[i]);
-    table.emplace_back(emu::instructionClassName(emu::InstructionClass(i)), std::move(row));
-  }
+  for (unsigned i = 0; i < emu::instructionClassCount; ++i)
+    table.emplace_back(
+        emu::instructionClassName(emu::InstructionClass(i)),
+        rowOf(machine, ranks, [&](const emu::Stats &stats) { return stats.instructions[i]; }));
   return table;
 }
 
@@ -114,7 +197,12 @@ static RankTable trafficTable(emu::Machine &machine, unsigned ranks,
 void printStats(raw_ostream &out, const Group &group, emu::Machine &machine, const RunTime &time) {
   unsigned ranks = group.ranks();
   printKernel(out, group, time);
+  printOccupancy(out, machine.stats(0).occupancy);
   printTable(out, "wave instructions", instructionTable(machine, ranks));
+  if (RankTable matrix = matrixTable(machine, ranks); !matrix.empty())
+    printTable(out, "matrix instructions", matrix);
+  printTable(out, "LDS (modelled)", ldsTable(machine, ranks));
+  printTable(out, "bytes by memory level", levelTable(machine, ranks));
   printTable(out, "bytes read", trafficTable(machine, ranks, &emu::AllocationTraffic::bytesRead));
   printTable(out, "bytes written",
              trafficTable(machine, ranks, &emu::AllocationTraffic::bytesWritten));

@@ -16,8 +16,9 @@ struct RunTime {
   double seconds = 0;
 };
 
-/// Kernel resources, instructions by class, MFMA and barrier counts, LDS bytes, and bytes of memory
-/// read and written by allocation, summed over all launches, for each rank.
+/// Kernel resources and occupancy; for each rank, summed over all launches: wave instructions by
+/// class, matrix instructions by shape and types, barriers and waits, bytes by memory level and by
+/// allocation, modelled LDS bank conflicts.
 llvm::json::Object statsJson(const Group &group, emu::Machine &machine, const RunTime &time);
 
 /// The same as tables.

@@ -51,6 +51,7 @@ struct Options {
   /// A deadlock must also last this long before it is reported while memory is mapped or shared
   /// that the host or another process may write (mapHost, share).
   unsigned deadlockPatienceMs = 2000;
+  bool countBankConflicts = false; ///< Stats::ldsBankConflicts; costs time at each LDS access
 };
 
 /// What a kernel needs, from its descriptor and the code object's metadata.
@@ -84,6 +85,8 @@ struct Launch {
   std::string kernel;
   std::array<uint32_t, 3> grid = {1, 1, 1};  ///< in workgroups
   std::array<uint32_t, 3> block = {1, 1, 1}; ///< in work-items, product at most 1024
+  /// Work-items of the last workgroup in each dimension where that is smaller; 0: it is not.
+  std::array<uint32_t, 3> remainder = {0, 0, 0};
   uint32_t dynamicLdsBytes = 0;
   std::vector<uint8_t> kernarg; ///< exactly the kernarg segment; see Machine::run
   /// The whole grid must be on the chip at once (a spinning schedule); otherwise workgroups queue.

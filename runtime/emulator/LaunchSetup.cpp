@@ -42,6 +42,11 @@ static llvm::Error checkDimensions(const Launch &launch, const KernelInfo &info)
     return makeError(
         "kernel '{}': expected at most {} work-items a workgroup, but got {} x {} x {}", info.name,
         limit, b[0], b[1], b[2]);
+  for (unsigned d = 0; d < 3; ++d)
+    if (launch.remainder[d] >= b[d] && launch.remainder[d] != 0)
+      return makeError("kernel '{}': expected fewer than {} work-items in a partial workgroup, but "
+                       "got {} in dimension {}",
+                       info.name, b[d], launch.remainder[d], d);
   constexpr uint64_t maxGrid = uint64_t(1) << 32;
   if (uint64_t(g[0]) * g[1] >= maxGrid || uint64_t(g[0]) * g[1] * g[2] >= maxGrid)
     return makeError("kernel '{}': expected fewer than 2^32 workgroups, but got {} x {} x {}",
@@ -72,6 +77,12 @@ static bool isHidden(const KernelArg &arg) {
   return llvm::StringRef(arg.valueKind).starts_with("hidden_");
 }
 
+/// Work-items of the grid in one dimension.
+static uint64_t workItemsOf(const Launch &launch, unsigned d) {
+  uint64_t whole = uint64_t(launch.grid[d]) * launch.block[d];
+  return launch.remainder[d] ? whole - launch.block[d] + launch.remainder[d] : whole;
+}
+
 /// The value of a hidden argument (AMDGPUUsage "hidden" value kinds); those the emulator has
 /// nothing to say about, such as the hostcall buffer, are zero.
 static uint64_t hiddenValue(llvm::StringRef kind, const Launch &launch) {
@@ -79,12 +90,13 @@ static uint64_t hiddenValue(llvm::StringRef kind, const Launch &launch) {
     return kind.starts_with(prefix) && kind.size() == prefix.size() + 1 ? kind.back() - 'x' : -1;
   };
   if (int d = dimension("hidden_block_count_"); d >= 0 && d < 3)
-    return launch.grid[d];
+    return launch.grid[d] - (launch.remainder[d] != 0); // only the full ones
   if (int d = dimension("hidden_group_size_"); d >= 0 && d < 3)
     return launch.block[d];
+  if (int d = dimension("hidden_remainder_"); d >= 0 && d < 3)
+    return launch.remainder[d];
   if (kind == "hidden_grid_dims") {
-    auto extent = [&](unsigned d) { return uint64_t(launch.grid[d]) * launch.block[d]; };
-    return extent(2) > 1 ? 3 : extent(1) > 1 ? 2 : 1;
+    return workItemsOf(launch, 2) > 1 ? 3 : workItemsOf(launch, 1) > 1 ? 2 : 1;
   }
   if (kind == "hidden_dynamic_lds_size")
     return launch.dynamicLdsBytes;
@@ -146,7 +158,7 @@ static std::vector<uint8_t> dispatchPacket(const Launch &launch, const LaunchCon
   put(2, uint16_t(3)); // dimensions
   for (unsigned d = 0; d < 3; ++d) {
     put(4 + 2 * d, uint16_t(launch.block[d]));
-    put(12 + 4 * d, uint32_t(launch.grid[d] * launch.block[d]));
+    put(12 + 4 * d, uint32_t(workItemsOf(launch, d)));
   }
   put(24, uint32_t(context.setup.scratchBytes));
   put(28, uint32_t(context.ldsBytes));
@@ -180,6 +192,7 @@ llvm::Expected<std::unique_ptr<PreparedLaunch>> prepareLaunch(const Launch &laun
   context.launchIndex = index;
   context.grid = launch.grid;
   context.block = launch.block;
+  context.remainder = launch.remainder;
   context.setup = (*kernel)->setup;
   context.kernel = launch.kernel;
   context.program = launch.module->program.get();
@@ -189,7 +202,8 @@ llvm::Expected<std::unique_ptr<PreparedLaunch>> prepareLaunch(const Launch &laun
   context.checks = checks;
   if (checks.has(Check::Hazard))
     context.hazards = std::make_shared<const HazardTable>(*context.program);
-  prepared->capacity = residentWorkgroups(context);
+  context.occupancy = occupancyOf(context.setup.vgprs, context.ldsBytes, context.workItems());
+  prepared->capacity = uint64_t(Occupancy::computeUnits) * context.occupancy.workgroups();
   if (llvm::Error error = checkResidency(launch, *prepared))
     return std::move(error);
 

@@ -3,7 +3,9 @@
 
 #include "runtime/emulator/LaunchSetup.h"
 #include "runtime/emulator/Text.h"
+#include "runtime/emulator/exec/MatrixKinds.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/xxhash.h"
 
 #include <algorithm>
@@ -211,7 +213,7 @@ llvm::Expected<Module *> Machine::load(unsigned rank, llvm::ArrayRef<uint8_t> co
   if (!code)
     return code.takeError();
   const CodeObject &object = *(*code)->object;
-  auto image = impl->memory.allocate(rank, object.image.size(), "code object", MemoryKind::Device);
+  auto image = impl->memory.allocate(rank, object.imageBytes, "code object", MemoryKind::Device);
   if (!image)
     return image.takeError();
   Allocation &place = **image;
@@ -322,8 +324,11 @@ llvm::Error Machine::run(llvm::ArrayRef<Launch> launches) {
       options.deadlockPatienceMs = 0;
     error = runLaunches(prepared, options, ranks(), impl->memory.idLimit(), counters);
     impl->merge(counters);
-    for (const auto &launch : prepared)
-      ++impl->stats[launch->context.rank].launches;
+    for (const auto &launch : prepared) {
+      Stats &stats = impl->stats[launch->context.rank];
+      ++stats.launches;
+      stats.occupancy = launch->context.occupancy;
+    }
   }
   for (unsigned n = 0; n < allocated.size(); ++n)
     for (DevicePtr ptr : {allocated[n].kernarg, allocated[n].packet})
@@ -349,15 +354,38 @@ void Machine::Impl::mergeTraffic(unsigned rank, const ExecStats &counters) {
   }
 }
 
+/// Matrix instructions have a counter for each kind, the others for each class.
+static void mergeInstructions(const ExecStats &from, Stats &to) {
+  for (unsigned c = 0; c < instructionClassCount; ++c)
+    to.instructions[c] += from.instructions[c];
+  for (unsigned kind = 0; kind < matrixKindCount(); ++kind) {
+    uint64_t count = from.instructions[instructionClassCount + kind];
+    if (!count)
+      continue;
+    to.instructions[unsigned(InstructionClass::Mfma)] += count;
+    llvm::StringRef name = matrixKindName(kind);
+    auto at = llvm::lower_bound(
+        to.matrix, name, [](const auto &entry, llvm::StringRef n) { return entry.first < n; });
+    if (at == to.matrix.end() || at->first != name)
+      at = to.matrix.insert(at, {name.str(), 0});
+    at->second += count;
+  }
+}
+
 void Machine::Impl::merge(const std::vector<std::vector<std::unique_ptr<ExecStats>>> &counters) {
   for (const auto &thread : counters)
     for (unsigned rank = 0; rank < thread.size(); ++rank) {
       const ExecStats &from = *thread[rank];
       Stats &to = stats[rank];
-      for (unsigned c = 0; c < instructionClassCount; ++c)
-        to.instructions[c] += from.instructions[c];
-      to.ldsBytesRead += from.ldsBytesRead;
-      to.ldsBytesWritten += from.ldsBytesWritten;
+      mergeInstructions(from, to);
+      for (unsigned level = 0; level < memoryLevelCount; ++level) {
+        to.levels[level].bytesRead += from.levels[level].read;
+        to.levels[level].bytesWritten += from.levels[level].written;
+      }
+      if (from.ldsBanks) {
+        to.ldsAccesses += from.ldsBanks->accesses;
+        to.ldsBankConflicts += from.ldsBanks->conflicts;
+      }
       to.workgroups += from.workgroups;
       mergeTraffic(rank, from);
     }

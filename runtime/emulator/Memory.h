@@ -30,6 +30,8 @@ public:
   const MemoryKind kind;
   unsigned id = 0; ///< dense index for traffic counters
 
+  /// Memory of the host that the caller has mapped.
+  bool isHost() const { return !owned; }
   uint8_t *data() const { return bytes; }
   bool contains(uint64_t address, uint64_t count) const {
     return address - base < size && count <= size - (address - base);

@@ -3,6 +3,7 @@
 #include "runtime/emulator/Scheduler.h"
 
 #include "runtime/emulator/CoherenceSchedule.h"
+#include "runtime/emulator/Dispatcher.h"
 #include "runtime/emulator/RaceGlobal.h"
 #include "runtime/emulator/Text.h"
 #include "runtime/emulator/exec/Interpreter.h"
@@ -17,111 +18,7 @@
 
 namespace mono::emu {
 
-// ---- residency
-// -----------------------------------------------------------------------------------
-
-static constexpr unsigned computeUnits = 256, simdsPerCu = 4, wavesPerSimd = 8, vgprsPerSimd = 512;
-static constexpr unsigned ldsPerCu = 163840, ldsGranule = 1280;
-
-uint64_t residentWorkgroups(const LaunchContext &launch) {
-  unsigned waves = launch.wavesPerWorkgroup();
-  // 512 registers a lane and SIMD, each wave takes its unified allocation (a multiple of 8).
-  unsigned wavesPerCu =
-      simdsPerCu * std::min(wavesPerSimd, vgprsPerSimd / std::max(launch.setup.vgprs, 1u));
-  unsigned byWaves = wavesPerCu / waves;
-  unsigned lds = (launch.ldsBytes + ldsGranule - 1) / ldsGranule * ldsGranule;
-  unsigned byLds = lds ? ldsPerCu / lds : byWaves;
-  return uint64_t(computeUnits) * std::min(byWaves, byLds);
-}
-
 namespace {
-
-// ---- dispatch
-// ------------------------------------------------------------------------------------
-
-/// Hands out workgroups: per rank the launches in order, per launch the workgroups in order, no
-/// more than the chip holds, and no thread more than its share of them.
-class Dispatcher {
-public:
-  Dispatcher(const std::vector<std::unique_ptr<PreparedLaunch>> &launches, unsigned ranks,
-             unsigned threads)
-      : threads(threads), queues(ranks) {
-    for (const auto &launch : launches)
-      queues[launch->context.rank].launches.push_back(launch.get());
-    for (RankQueue &queue : queues) {
-      queue.held.resize(threads);
-      for (const PreparedLaunch *launch : queue.launches)
-        unfinished += launch->context.workgroups();
-    }
-  }
-
-  struct Ticket {
-    const PreparedLaunch *launch;
-    uint64_t workgroup;
-  };
-
-  /// The next workgroup for a thread, if any may start now; none of the ranks held back.
-  std::optional<Ticket> take(unsigned thread, uint64_t heldRanks) {
-    std::lock_guard<std::mutex> guard(lock);
-    for (size_t n = 0; n < queues.size(); ++n) {
-      RankQueue &queue = queues[(nextRank + n) % queues.size()];
-      bool isHeld = heldRanks >> ((nextRank + n) % queues.size()) & 1;
-      if (isHeld || queue.current == queue.launches.size())
-        continue;
-      const PreparedLaunch *launch = queue.launches[queue.current];
-      uint64_t total = launch->context.workgroups();
-      uint64_t resident = std::min(total, launch->capacity);
-      uint64_t share = (resident + threads - 1) / threads;
-      if (queue.next == total || queue.active == resident || queue.held[thread] >= share)
-        continue;
-      ++queue.active;
-      ++queue.held[thread];
-      nextRank = (nextRank + n + 1) % queues.size();
-      return Ticket{launch, queue.next++};
-    }
-    return std::nullopt;
-  }
-
-  /// Nothing but one active workgroup is left of the launch that runs on `rank`.
-  bool isLastOfLaunch(unsigned rank) {
-    std::lock_guard<std::mutex> guard(lock);
-    const RankQueue &queue = queues[rank];
-    return queue.active == 1 && queue.next == queue.launches[queue.current]->context.workgroups();
-  }
-
-  /// True if that was the last workgroup of its launch.
-  bool finish(unsigned thread, unsigned rank) {
-    std::lock_guard<std::mutex> guard(lock);
-    RankQueue &queue = queues[rank];
-    --queue.active;
-    --queue.held[thread];
-    --unfinished;
-    if (queue.active != 0 || queue.next != queue.launches[queue.current]->context.workgroups())
-      return false;
-    ++queue.current;
-    queue.next = 0;
-    return true;
-  }
-
-  bool allFinished() {
-    std::lock_guard<std::mutex> guard(lock);
-    return unfinished == 0;
-  }
-
-private:
-  struct RankQueue {
-    std::vector<const PreparedLaunch *> launches;
-    size_t current = 0; ///< launch being dispatched
-    uint64_t next = 0;  ///< its next workgroup
-    uint64_t active = 0;
-    std::vector<uint64_t> held; ///< active ones by thread
-  };
-  std::mutex lock;
-  unsigned threads;
-  std::vector<RankQueue> queues;
-  size_t nextRank = 0;
-  uint64_t unfinished = 0;
-};
 
 // ---- state all threads share
 // ---------------------------------------------------------------------
@@ -208,6 +105,7 @@ private:
   bool mayRun(const Wave &wave, uint64_t epoch) const;
   bool isPolling(const Wave &wave) const;
   unsigned backoff(const Wave &wave);
+  void spend(uint64_t instructions);
   void noteIdleness(bool progress, uint64_t epochBefore);
   void leaveIdle();
   std::unique_ptr<Workgroup> storageFor(const PreparedLaunch &launch);
@@ -366,6 +264,15 @@ unsigned Worker::backoff(const Wave &wave) {
   return std::min(1u << std::min(wave.fruitlessPolls, 8u), maxBackoff);
 }
 
+/// Takes instructions off the budget of the run, and ends it when they are spent.
+void Worker::spend(uint64_t instructions) {
+  if (shared.executed.fetch_add(instructions, std::memory_order_relaxed) + instructions <=
+      shared.options.instructionBudget)
+    return;
+  shared.budgetSpent = true;
+  shared.stop = true;
+}
+
 /// Runs one wave for a turn; true if it did more than find its poll unchanged.
 bool Worker::turn(Wave &wave, uint64_t epoch) {
   bool wasPolling = wave.status == WaveStatus::Sleeping || isPolling(wave);
@@ -373,11 +280,7 @@ bool Worker::turn(Wave &wave, uint64_t epoch) {
   wave.lastRound = round;
   uint64_t executed = runWave(wave, adversary ? adversary->quantum() : shared.options.quantum);
   wave.hadFullTurn = wave.status == WaveStatus::Running;
-  if (shared.executed.fetch_add(executed, std::memory_order_relaxed) + executed >
-      shared.options.instructionBudget) {
-    shared.budgetSpent = true;
-    shared.stop = true;
-  }
+  spend(executed);
   if (wave.status == WaveStatus::Faulted)
     shared.stop = true;
   if (wave.status != WaveStatus::Sleeping) {
@@ -419,10 +322,14 @@ void Worker::noteIdleness(bool progress, uint64_t epochBefore) {
   if (idleRounds < shared.options.deadlockRounds)
     return;
   bool patient = now - idleSince < std::chrono::milliseconds(shared.options.deadlockPatienceMs);
-  if (!patient && shared.options.checks.has(Check::Deadlock) && shared.isDeadlock()) {
-    shared.deadlock = true;
-    shared.stop = true;
-    return;
+  if (!patient && shared.isDeadlock()) {
+    if (shared.options.checks.has(Check::Deadlock)) {
+      shared.deadlock = true;
+      shared.stop = true;
+      return;
+    }
+    // Nobody runs any more, so that time itself has to use up the budget.
+    spend(shared.options.quantum);
   }
   if (shared.idle.size() > 1 || patient)
     std::this_thread::sleep_for(std::chrono::microseconds(50));
@@ -527,6 +434,8 @@ llvm::Error runLaunches(const std::vector<std::unique_ptr<PreparedLaunch>> &laun
     for (unsigned rank = 0; rank < ranks; ++rank) {
       perRank.push_back(std::make_unique<ExecStats>());
       perRank.back()->traffic.resize(allocationIds);
+      if (options.countBankConflicts)
+        perRank.back()->ldsBanks = std::make_unique<LdsBanks>();
     }
   Shared shared{.options = options,
                 .dispatcher = Dispatcher(launches, ranks, threads),

@@ -19,11 +19,6 @@ struct PreparedLaunch {
   uint64_t capacity = 1; ///< workgroups the chip holds at once
 };
 
-/// How many workgroups of a launch one gfx950 (256 CUs) holds at once: 32 waves a CU, 8 a SIMD
-/// minus what the registers forbid, LDS in granules of 1280 of 163840 bytes. 0: not even one fits a
-/// CU.
-uint64_t residentWorkgroups(const LaunchContext &launch);
-
 /// Runs all launches to their end. `stats` receives the counters of each rank, one entry a rank and
 /// thread. Host threads own disjoint workgroups; a race-free program gives the same memory whatever
 /// their number.

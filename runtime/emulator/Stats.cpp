@@ -10,4 +10,10 @@ const char *instructionClassName(InstructionClass cls) {
   return names[unsigned(cls)];
 }
 
+const char *memoryLevelName(MemoryLevel level) {
+  static constexpr const char *names[memoryLevelCount] = {"lds",          "global", "scalar",
+                                                          "fine-grained", "peers",  "scratch"};
+  return names[unsigned(level)];
+}
+
 } // namespace mono::emu

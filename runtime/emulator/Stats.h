@@ -1,11 +1,13 @@
 // What one device did during its launches.
 #pragma once
 
+#include "runtime/emulator/Occupancy.h"
 #include "runtime/emulator/exec/Instruction.h"
 
 #include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mono::emu {
@@ -18,12 +20,32 @@ struct AllocationTraffic {
   uint64_t bytesWritten = 0;
 };
 
+/// Where the bytes of an access are. Caches are not modelled: what a load asks for counts.
+enum class MemoryLevel : uint8_t {
+  Lds,         ///< DS, FLAT to LDS, and what loads to LDS write
+  Global,      ///< vector access to memory that only this rank sees, through L1 and L2
+  Scalar,      ///< SMEM, through the scalar cache; kernel arguments too
+  FineGrained, ///< vector access to own peer-visible memory, or to the host's
+  Peers,       ///< vector access to memory of other ranks
+  Scratch,     ///< private memory
+};
+inline constexpr unsigned memoryLevelCount = 6;
+
+struct LevelTraffic {
+  uint64_t bytesRead = 0, bytesWritten = 0;
+};
+
 /// Counters of one rank, summed over all launches since the machine was built or resetStats().
 struct Stats {
   /// Wave instructions by InstructionClass.
   std::array<uint64_t, instructionClassCount> instructions{};
-  uint64_t ldsBytesRead = 0;
-  uint64_t ldsBytesWritten = 0;
+  std::array<LevelTraffic, memoryLevelCount> levels{}; ///< by MemoryLevel
+  /// Executed MFMA and SMFMAC instructions by shape and types, see matrixKindName().
+  std::vector<std::pair<std::string, uint64_t>> matrix;
+  /// LDS accesses of waves, and the cycles they took beyond those without conflicts, as LdsBanks
+  /// models them; only with Options::countBankConflicts.
+  uint64_t ldsAccesses = 0, ldsBankConflicts = 0;
+  Occupancy occupancy; ///< of the last launch
   uint64_t launches = 0;
   uint64_t workgroups = 0;
   std::vector<AllocationTraffic> traffic; ///< only allocations that were touched
@@ -35,9 +57,12 @@ struct Stats {
     return sum;
   }
   uint64_t count(InstructionClass cls) const { return instructions[unsigned(cls)]; }
+  const LevelTraffic &level(MemoryLevel level) const { return levels[unsigned(level)]; }
 };
 
 /// "salu", "vmem-load", ...: the name of a class in reports.
 const char *instructionClassName(InstructionClass cls);
+/// "lds", "fine-grained", ...
+const char *memoryLevelName(MemoryLevel level);
 
 } // namespace mono::emu

@@ -54,6 +54,10 @@ TEST_F(Monorun, UsageIsStatusTwo) {
         {"x.hsaco", "--coherence=adversarial:x"});
   fails(2, "--coherence is about the emulator: expected --device=emu",
         {"x.hsaco", "--coherence=adversarial:1", "--device=hip"});
+  fails(2, "--checks: unknown check 'bound'; known: all, none, waitcnt",
+        {"x.hsaco", "--checks=-bound"});
+  fails(2, "--checks is about the emulator: expected --device=emu",
+        {"x.hsaco", "--checks=none", "--device=hip"});
   fails(2, "--trace is not available yet", {"x.hsaco", "--trace=t.json"});
 }
 
@@ -159,7 +163,9 @@ TEST_F(Monorun, StatsAreText) {
   ProcessResult result = run({exchange(), "--inputs=" + inputs(1), "--stats"});
   ASSERT_EQ(result.status, 0) << result.err;
   for (const char *part : {"kernel exchange: 2 ranks of 4 workgroups of 64 threads", "1 launches",
-                           "wave instructions", "bytes read", "peer mailboxes of other ranks"})
+                           "wave instructions", "bytes by memory level", "LDS (modelled)",
+                           "8 waves a SIMD (32 workgroups a compute unit), limited by threads",
+                           "bytes read", "peer mailboxes of other ranks"})
     EXPECT_NE(result.out.find(part), std::string::npos) << part << " in " << result.out;
 }
 
@@ -175,6 +181,7 @@ TEST_F(Monorun, StatsAreJson) {
   const llvm::json::Object &rank = *(*all.getArray("ranks"))[1].getAsObject();
   EXPECT_EQ(rank.getInteger("mfma"), 0);
   EXPECT_EQ(rank.getInteger("barriers"), 0);
+  EXPECT_EQ(all.getObject("occupancy")->getInteger("workgroups_per_cu"), 32);
   std::map<std::string, std::pair<int64_t, int64_t>> bytes;
   for (const llvm::json::Value &entry : *rank.getArray("memory")) {
     const llvm::json::Object &memory = *entry.getAsObject();

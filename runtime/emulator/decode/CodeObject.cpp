@@ -22,8 +22,10 @@ using ProgramHeader = llvm::object::ELF64LE::Phdr;
 using SectionHeader = llvm::object::ELF64LE::Shdr;
 using Symbol = llvm::object::ELF64LE::Sym;
 
-/// More than any kernel library needs; keeps a corrupt header from asking for all memory there is.
-constexpr uint64_t maxImageBytes = uint64_t(64) << 20;
+/// Code reaches its data with 32-bit offsets, so that an image of 2 GiB is the largest there can
+/// be. What the file fills of it is far less; the limit keeps a corrupt header from asking for all
+/// memory there is.
+constexpr uint64_t maxImageBytes = uint64_t(2) << 30, maxFilledBytes = uint64_t(256) << 20;
 constexpr unsigned descriptorBytes = 64;
 
 llvm::StringRef asText(llvm::ArrayRef<uint8_t> bytes) {
@@ -101,7 +103,7 @@ private:
   llvm::Error loadMetadata();
   llvm::Error checkEntries();
   bool inImage(uint64_t offset, uint64_t bytes) const {
-    return offset <= object.image.size() && bytes <= object.image.size() - offset;
+    return offset <= object.imageBytes && bytes <= object.imageBytes - offset;
   }
   llvm::Expected<llvm::ArrayRef<SectionHeader>> sections();
 
@@ -114,7 +116,7 @@ llvm::Error Loader::loadSegments() {
   auto segments = elf.program_headers();
   if (!segments)
     return segments.takeError();
-  uint64_t imageBytes = 0;
+  uint64_t filledBytes = 0;
   for (const ProgramHeader &segment : *segments) {
     if (segment.p_type != llvm::ELF::PT_LOAD)
       continue;
@@ -122,11 +124,20 @@ llvm::Error Loader::loadSegments() {
     if (end < segment.p_vaddr || end > maxImageBytes)
       return makeError("code object: segment at 0x{:x} of {} bytes is beyond the limit of {} bytes",
                        uint64_t(segment.p_vaddr), uint64_t(segment.p_memsz), maxImageBytes);
-    imageBytes = std::max(imageBytes, end);
+    object.imageBytes = std::max(object.imageBytes, (end + 63) / 64 * 64);
+    if (segment.p_filesz == 0)
+      continue;
+    uint64_t filled = segment.p_vaddr + std::min<uint64_t>(segment.p_filesz, segment.p_memsz);
+    if (filled > maxFilledBytes)
+      return makeError(
+          "code object: the file fills segment at 0x{:x} up to 0x{:x}, beyond the limit "
+          "of {} bytes; only zeros may lie there",
+          uint64_t(segment.p_vaddr), filled, maxFilledBytes);
+    filledBytes = std::max(filledBytes, filled);
   }
-  if (imageBytes == 0)
+  if (object.imageBytes == 0)
     return makeError("code object: no loadable segment");
-  object.image.resize((imageBytes + 63) / 64 * 64);
+  object.image.resize((filledBytes + 63) / 64 * 64);
   for (const ProgramHeader &segment : *segments)
     if (segment.p_type == llvm::ELF::PT_LOAD)
       if (llvm::Error error = loadSegment(segment))
@@ -143,6 +154,8 @@ llvm::Error Loader::loadSegment(const ProgramHeader &segment) {
     return makeError("code object: segment at file offset {} of {} bytes runs past the end of the "
                      "file of {} bytes",
                      offset, bytes, file.size());
+  if (bytes == 0)
+    return llvm::Error::success();
   std::copy_n(file.data() + offset, bytes, object.image.begin() + segment.p_vaddr);
   if (segment.p_flags & llvm::ELF::PF_X)
     object.code.push_back({(segment.p_vaddr + 3) / 4 * 4, segment.p_vaddr + bytes});
@@ -190,7 +203,7 @@ llvm::Error Loader::loadSymbol(const Symbol &symbol, llvm::StringRef name) {
   if (!inImage(offset, bytes))
     return makeError(
         "code object: symbol '{}' at 0x{:x} of {} bytes is outside the image of {} bytes", name,
-        offset, bytes, object.image.size());
+        offset, bytes, object.imageBytes);
   if (type == llvm::ELF::STT_FUNC) {
     object.functions.push_back(offset);
     return llvm::Error::success();
@@ -204,6 +217,8 @@ llvm::Error Loader::loadSymbol(const Symbol &symbol, llvm::StringRef name) {
         "kernel '{}': expected a descriptor of 64 bytes at a multiple of 64, but got {} "
         "bytes at 0x{:x}",
         name, bytes, offset);
+  if (offset + bytes > object.image.size())
+    return makeError("kernel '{}': the file does not fill its descriptor at 0x{:x}", name, offset);
   auto kernel = parseKernelDescriptor(name, object.image, offset);
   if (!kernel)
     return kernel.takeError();
@@ -245,7 +260,7 @@ llvm::Error Loader::loadRelocation(const llvm::object::ELF64LE::Rela &rela,
   uint64_t offset = rela.r_offset, addend = uint64_t(int64_t(rela.r_addend));
   if (!inImage(offset, 8))
     return makeError("code object: relocation at 0x{:x} is outside the image of {} bytes", offset,
-                     object.image.size());
+                     object.imageBytes);
   if (type == llvm::ELF::R_AMDGPU_ABS64) {
     auto symtab = elf.getSection(section.sh_link);
     if (!symtab)

@@ -36,7 +36,9 @@ struct GlobalVariable {
 /// The parsed file. Image offsets are the ELF's virtual addresses; the image can be placed at any
 /// 4096-byte aligned device address.
 struct CodeObject {
-  std::vector<uint8_t> image; ///< PT_LOAD segments at their addresses, gaps zero
+  std::vector<uint8_t> image; ///< PT_LOAD segments at their addresses, gaps zero; without the zeros
+                              ///< at the end
+  uint64_t imageBytes = 0;    ///< size in memory, zeros at the end (.bss) included; at most 2 GiB
   std::vector<CodeRange> code;
   std::vector<uint64_t> functions; ///< image offsets where code begins
   std::vector<RelativeRelocation> relocations;

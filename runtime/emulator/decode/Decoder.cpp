@@ -4,6 +4,7 @@
 #include "runtime/emulator/Text.h"
 #include "runtime/emulator/decode/Encoding.h"
 #include "runtime/emulator/decode/Operands.h"
+#include "runtime/emulator/exec/MatrixKinds.h"
 
 #include "llvm-c/Target.h"
 #include "llvm/MC/MCAsmInfo.h"
@@ -209,6 +210,9 @@ bool Decoder::decode(llvm::ArrayRef<uint8_t> bytes, Instruction &inst, std::stri
   if (!impl->operands->decode(mc, name, inst))
     return false;
   decodeModifiers(words, inst);
+  inst.counter = uint8_t(inst.cls);
+  if (inst.cls == InstructionClass::Mfma)
+    inst.counter = uint8_t(instructionClassCount + matrixKind(name, inst));
   return true;
 }
 

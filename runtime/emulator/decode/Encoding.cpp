@@ -166,6 +166,18 @@ static void decodeMubuf(const EncodedWords &w, Instruction &i) {
   i.nt = bit(w.word[0], 17);
 }
 
+/// Here op is where MUBUF has sc1, so that sc1 and nt are in the second word. `imm` gets the
+/// format: data format in bits 3:0, number format in bits 6:4.
+static void decodeMtbuf(const EncodedWords &w, Instruction &i) {
+  i.offset = int32_t(bits(w.word[0], 11, 0));
+  i.offen = bit(w.word[0], 12);
+  i.idxen = bit(w.word[0], 13);
+  i.sc0 = bit(w.word[0], 14);
+  i.imm = bits(w.word[0], 25, 19);
+  i.sc1 = bit(w.word[1], 21);
+  i.nt = bit(w.word[1], 22);
+}
+
 static void decodeSmem(const EncodedWords &w, Instruction &i) {
   i.sc0 = bit(w.word[0], 16);
   // Without IMM the offset field names an SGPR, which LLVM lists as an operand.
@@ -201,8 +213,9 @@ void decodeModifiers(const EncodedWords &words, Instruction &inst) {
   case Format::Scratch:
     return decodeFlat(words, inst);
   case Format::Mubuf:
-  case Format::Mtbuf:
     return decodeMubuf(words, inst);
+  case Format::Mtbuf:
+    return decodeMtbuf(words, inst);
   case Format::Smem:
     return decodeSmem(words, inst);
   case Format::Ds:

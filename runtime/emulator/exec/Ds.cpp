@@ -300,6 +300,13 @@ template <bool isAppend> void appendConsume(Wave &w, const Instruction &i) {
   issueDs(w, i, 1);
 }
 
+/// Global wave sync belongs to a graphics driver's resources; HSA kernels have none.
+void globalWaveSync(Wave &w, const Instruction &) {
+  w.fault(
+      "global wave sync (ds_gws_*) is not supported: compute kernels own no GWS resource; use a "
+      "counter in memory");
+}
+
 } // namespace
 
 void registerDs(HandlerTable &t) {
@@ -307,6 +314,9 @@ void registerDs(HandlerTable &t) {
   registerAtomics(t);
   t.add("DS_APPEND", appendConsume<true>);
   t.add("DS_CONSUME", appendConsume<false>);
+  for (const char *name : {"DS_GWS_INIT", "DS_GWS_BARRIER", "DS_GWS_SEMA_V", "DS_GWS_SEMA_P",
+                           "DS_GWS_SEMA_BR", "DS_GWS_SEMA_RELEASE_ALL"})
+    t.add(name, globalWaveSync);
   t.add("DS_NOP", [](Wave &, const Instruction &) {});
 }
 

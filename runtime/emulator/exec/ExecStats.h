@@ -1,11 +1,13 @@
 // Counters one host thread keeps for the waves of one rank; merged into Stats after a run.
 #pragma once
 
-#include "runtime/emulator/exec/Instruction.h"
+#include "runtime/emulator/Stats.h"
+#include "runtime/emulator/exec/LdsBanks.h"
 
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace mono::emu {
@@ -16,14 +18,16 @@ struct alignas(64) ExecStats {
     uint64_t read = 0, written = 0;
   };
 
-  std::array<uint64_t, instructionClassCount> instructions{};
-  uint64_t ldsBytesRead = 0;
-  uint64_t ldsBytesWritten = 0;
+  std::array<uint64_t, 256> instructions{}; ///< by Instruction::counter
+  std::array<Traffic, memoryLevelCount> levels{};
+  std::unique_ptr<LdsBanks> ldsBanks; ///< null unless conflicts are counted
   uint64_t workgroups = 0;
   std::vector<Traffic> traffic; ///< by allocation id
   /// Stores and atomics that changed a byte of device memory. Pollers sleep until one of these
   /// counters moves, and a deadlock is a machine in which none does.
   std::atomic<uint64_t> memoryChanges = 0;
+
+  Traffic &level(MemoryLevel level) { return levels[unsigned(level)]; }
 
   /// Call after the changed data are visible.
   void noteMemoryChange() {

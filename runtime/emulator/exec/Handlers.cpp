@@ -18,6 +18,7 @@ const HandlerTable &defaultHandlers() {
     registerSmem(t);
     registerVmem(t);
     registerVmemAtomic(t);
+    registerVmemFormat(t);
     registerDs(t);
     registerDsCrossLane(t);
     registerValu(t);

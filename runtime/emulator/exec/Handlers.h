@@ -35,6 +35,7 @@ void registerSopProgramFlow(HandlerTable &);
 void registerSmem(HandlerTable &);
 void registerVmem(HandlerTable &);
 void registerVmemAtomic(HandlerTable &);
+void registerVmemFormat(HandlerTable &);
 void registerDs(HandlerTable &);
 void registerDsCrossLane(HandlerTable &);
 /// All vector ALU families (VOP1, VOP2, VOP3, VOPC, VOP3P, conversions); defined by exec/Valu*.

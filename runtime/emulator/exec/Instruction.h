@@ -148,6 +148,9 @@ struct Instruction {
   uint32_t nameId = 0; ///< index into the program's table of base names, see Program::name()
   Format format = Format::Unknown;
   InstructionClass cls = InstructionClass::Other;
+  /// What it counts as: the number of its class, or for a matrix instruction instructionClassCount
+  /// + its matrixKind().
+  uint8_t counter = uint8_t(InstructionClass::Other);
   uint8_t numDst = 0;
   uint8_t numSrc = 0;
 
@@ -180,7 +183,8 @@ struct Instruction {
   bool offen = false; ///< MUBUF
   bool idxen = false; ///< MUBUF
 
-  uint32_t imm = 0;  ///< SOPP/SOPK simm16 (sign-extended), s_getreg/s_setreg hwreg, v_bitop3 table
+  uint32_t imm = 0; ///< SOPP/SOPK simm16 (sign-extended), s_getreg/s_setreg hwreg, v_bitop3 table,
+                    ///< MTBUF format
   uint32_t imm2 = 0; ///< s_setreg_imm32_b32 value
 
   std::array<Operand, 2> dst;

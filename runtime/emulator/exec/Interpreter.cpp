@@ -41,6 +41,7 @@ static const ReturnPath *overwritingPath(const Instruction &i) {
   case Format::Global:
   case Format::Scratch:
   case Format::Mubuf:
+  case Format::Mtbuf:
     return &vmem;
   case Format::Ds:
     return &ds;
@@ -180,7 +181,7 @@ uint64_t runWave(Wave &w, uint64_t limit) {
     else
       inst->handler(w, *inst);
     ++executed;
-    ++counters[unsigned(inst->cls)];
+    ++counters[inst->counter];
     w.cycles += 4;
 
     if (w.status == WaveStatus::Faulted)

@@ -18,10 +18,28 @@ static uint8_t *scratchPad() {
 LaneResolver::LaneResolver(Wave &wave, const Instruction &inst)
     : wave(wave), inst(inst), launch(wave.workgroup->launch()) {}
 
+MemoryLevel LaneResolver::levelOf(const Allocation &allocation) const {
+  if (inst.format == Format::Smem)
+    return MemoryLevel::Scalar;
+  if (allocation.kind != MemoryKind::PeerVisible)
+    return MemoryLevel::Global;
+  bool isOther = allocation.rank != launch.rank && !allocation.isHost();
+  return isOther ? MemoryLevel::Peers : MemoryLevel::FineGrained;
+}
+
+/// Private memory and LDS, which are no allocations, count at once.
+void LaneResolver::countAperture(MemoryLevel level, unsigned bytes, bool isWrite) {
+  ExecStats::Traffic &traffic = wave.stats->level(level);
+  (isWrite ? traffic.written : traffic.read) += bytes;
+}
+
 void LaneResolver::flushTraffic() {
   if (!current)
     return;
   ExecStats &stats = *wave.stats;
+  ExecStats::Traffic &level = stats.level(levelOf(*current));
+  level.read += read;
+  level.written += written;
   if (current->id < stats.traffic.size()) {
     stats.traffic[current->id].read += read;
     stats.traffic[current->id].written += written;
@@ -85,6 +103,7 @@ uint8_t *LaneResolver::aperture(unsigned lane, uint64_t address, unsigned bytes,
                          fmt::format("private memory byte {} + {}, but the kernel has {} bytes "
                                      "of scratch a work-item",
                                      offset, bytes, size));
+    countAperture(MemoryLevel::Scratch, bytes, isWrite);
     return wave.workgroup->scratch(wave, lane) + offset;
   }
   if (allowed && aperture::isShared(address)) {
@@ -106,6 +125,7 @@ uint8_t *LaneResolver::aperture(unsigned lane, uint64_t address, unsigned bytes,
           fmt::format("read of LDS nobody wrote in lane {}: {} bytes at {}", lane, bytes, offset));
       return nullptr;
     }
+    countAperture(MemoryLevel::Lds, bytes, isWrite);
     return lds.data() + offset;
   }
   return outOfBounds(lane, launch.memory->explainFault(launch.rank, address, bytes));

@@ -5,6 +5,7 @@
 #include "runtime/emulator/Coherence.h"
 #include "runtime/emulator/Memory.h"
 #include "runtime/emulator/RaceGlobal.h"
+#include "runtime/emulator/exec/ExecStats.h"
 #include "runtime/emulator/exec/Workgroup.h"
 
 #include <array>
@@ -77,6 +78,8 @@ private:
   uint8_t *outOfBounds(unsigned lane, const std::string &why);
   bool reportUnwritten(unsigned lane, uint64_t address, unsigned bytes);
   void flushTraffic();
+  MemoryLevel levelOf(const Allocation &allocation) const;
+  void countAperture(MemoryLevel level, unsigned bytes, bool isWrite);
 
   Wave &wave;
   const Instruction &inst;
@@ -308,6 +311,7 @@ void loadLanesToLds(Wave &w, const Instruction &i, const LaneAddresses &at, uint
       return;
     lds.markWritten(to, width);
     std::memcpy(lds.data() + to, piece, width);
+    w.stats->level(MemoryLevel::Lds).written += width;
     lowest = std::min(lowest, to);
     highest = std::max(highest, to + width);
   }

@@ -10,15 +10,19 @@
 namespace mono::emu {
 
 LdsAccess::LdsAccess(Wave &wave, const Instruction &inst)
-    : wave(wave), inst(inst), lds(wave.workgroup->lds()), race(wave.workgroup->ldsRace()) {
+    : wave(wave), inst(inst), lds(wave.workgroup->lds()), race(wave.workgroup->ldsRace()),
+      banks(wave.stats->ldsBanks.get()) {
   const Checks &checks = wave.workgroup->launch().checks;
   checkWritten = checks.has(Check::LdsUninit);
   dmaPending = lds.hasPendingDma() && checks.has(Check::Waitcnt);
 }
 
 LdsAccess::~LdsAccess() {
-  wave.stats->ldsBytesRead += read;
-  wave.stats->ldsBytesWritten += written;
+  ExecStats::Traffic &traffic = wave.stats->level(MemoryLevel::Lds);
+  traffic.read += read;
+  traffic.written += written;
+  if (banks)
+    banks->finish();
 }
 
 /// The hardware reads 0 and drops writes; a program that relies on it is more likely wrong.
@@ -58,6 +62,7 @@ uint8_t *LdsAccess::forAtomic(unsigned lane, uint64_t address, unsigned bytes) {
                            bytes, lane, address));
     return nullptr;
   }
+  isAtomic = true;
   // The read half is not noted for races: it is one access with the write.
   RaceLds *detector = std::exchange(race, nullptr);
   const uint8_t *readable = forRead(lane, address, bytes);

@@ -1,6 +1,7 @@
 // Checked access of lanes to LDS, shared by the DS files.
 #pragma once
 
+#include "runtime/emulator/exec/LdsBanks.h"
 #include "runtime/emulator/exec/Workgroup.h"
 
 namespace mono::emu {
@@ -25,6 +26,8 @@ public:
     if (race && !race->note(wave, inst, lane, at, bytes, LdsAccessKind::Read))
       return nullptr;
     read += bytes;
+    if (banks) [[unlikely]]
+      banks->note(lane, at, bytes, isAtomic);
     return lds.data() + at;
   }
   uint8_t *forWrite(unsigned lane, uint64_t address, unsigned bytes,
@@ -38,6 +41,8 @@ public:
       return nullptr;
     lds.markWritten(at, bytes);
     written += bytes;
+    if (banks && !isAtomic) [[unlikely]]
+      banks->note(lane, at, bytes, false);
     return lds.data() + at;
   }
   /// A naturally aligned range for a read-modify-write.
@@ -52,7 +57,9 @@ private:
   const Instruction &inst;
   Lds &lds;
   RaceLds *race;
+  LdsBanks *banks; ///< null unless conflicts are counted
   bool checkWritten, dmaPending;
+  bool isAtomic = false; ///< both halves of a read-modify-write are one access
   uint64_t read = 0, written = 0;
 };
 

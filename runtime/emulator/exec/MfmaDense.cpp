@@ -34,6 +34,12 @@ template <Shape S, typename A, typename B> void dense(Wave &wave, const Instruct
     applyInputDenormals<B>(wave, b, S.k * S.n);
     loadResult<Value, S>(wave, inst.src[2], block, d[block]);
     accumulate<S.m, S.n>(a, b, S.k, d[block]);
+    if constexpr (std::is_same_v<Value, float>)
+      if (wave.modeField(mode::fp16Ovfl, 1)) [[unlikely]] {
+        alignas(32) Value c[S.m * S.n];
+        loadResult<Value, S>(wave, inst.src[2], block, c);
+        saturate<S.m, S.n>(a, S.k, b, S.k, c, d[block]);
+      }
   }
   for (unsigned block = 0; block < S.blocks; ++block)
     storeResult<Value, S>(wave, inst.dst[0], block, d[block]);

@@ -6,7 +6,10 @@
 
 #include "runtime/emulator/exec/MfmaLayout.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 namespace mono::emu::mfma {
@@ -85,6 +88,26 @@ inline void accumulate(const T *a, const T *b, unsigned k, T *c) {
       for (unsigned j = 0; j < N; j += 2 * VectorOf<T>::width)
         accumulateTile<M, N>(a + i, b + j, k, c + i * N + j);
   }
+}
+
+/// MODE.FP16_OVFL: results that overflow become the greatest number, true infinities stay (CDNA4
+/// ISA 7.2). `d` [M, N] is the result of rows `a` [kA, M], columns `b` [kB, N] and `c` [M, N]; an
+/// infinity in it is true if one of its inputs is.
+template <unsigned M, unsigned N>
+void saturate(const float *a, unsigned kA, const float *b, unsigned kB, const float *c, float *d) {
+  bool finiteRow[M], finiteColumn[N];
+  std::fill_n(finiteRow, M, true);
+  std::fill_n(finiteColumn, N, true);
+  for (unsigned n = 0; n < kA * M; ++n)
+    finiteRow[n % M] &= std::isfinite(a[n]);
+  for (unsigned n = 0; n < kB * N; ++n)
+    finiteColumn[n % N] &= std::isfinite(b[n]);
+  for (unsigned i = 0; i < M; ++i)
+    for (unsigned j = 0; j < N; ++j) {
+      float &value = d[i * N + j];
+      if (std::isinf(value) && finiteRow[i] && finiteColumn[j] && std::isfinite(c[i * N + j]))
+        value = std::copysign(std::numeric_limits<float>::max(), value);
+    }
 }
 
 } // namespace mono::emu::mfma

@@ -107,6 +107,11 @@ template <Shape S> void mixedFormats(Wave &wave, const Instruction &inst) {
     addScaled<S.m, S.n>(tile, scales.a + block * S.m, scales.b + block * S.n, total);
   }
   std::copy_n(total, S.m * S.n, tile);
+  if (wave.modeField(mode::fp16Ovfl, 1)) [[unlikely]] {
+    alignas(32) float c[S.m * S.n];
+    loadResult<float, S>(wave, inst.src[2], 0, c);
+    saturate<S.m, S.n>(a, S.k, b, S.k, c, tile);
+  }
   storeResult<float, S>(wave, inst.dst[0], 0, tile);
 }
 

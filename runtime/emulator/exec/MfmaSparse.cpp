@@ -44,6 +44,14 @@ void sparse(Wave &wave, const Instruction &inst) {
   loadResult<Value, S>(wave, inst.dst[0], 0, d);
   accumulateSparse<A, M, N, K>(wave.vgpr(inst.src[0]), wave.vgpr(inst.src[2]),
                                indexShift(inst.cbsz, inst.abid, setBits), b, d);
+  if constexpr (std::is_same_v<Value, float>)
+    if (wave.modeField(mode::fp16Ovfl, 1)) [[unlikely]] {
+      alignas(32) float a[K / 2 * M], c[M * N];
+      unpackDense<A, M, K / 2, 1>(wave.vgpr(inst.src[0]), 0, a);
+      loadResult<Value, S>(wave, inst.dst[0], 0, c);
+      // An infinity of B that the pattern of A leaves out counts as well.
+      saturate<M, N>(a, K / 2, b, K, c, d);
+    }
   storeResult<Value, S>(wave, inst.dst[0], 0, d);
 }
 

@@ -42,10 +42,16 @@ bool loadDwords(Wave &w, const Instruction &i, LaneResolver &resolver, uint64_t 
   return true;
 }
 
-template <unsigned dwords> void load(Wave &w, const Instruction &i) {
+/// s_scratch_*: the offset counts in units of 64 bytes, a dword of each lane of swizzled private
+/// memory.
+uint64_t scratchAddress(Wave &w, const Instruction &i) {
+  return (w.readScalar64(i.src[2]) + smemOffset(w, i) * 64) & ~uint64_t(3);
+}
+
+template <unsigned dwords, auto addressOf = plainAddress> void load(Wave &w, const Instruction &i) {
   {
     LaneResolver resolver(w, i);
-    if (!loadDwords<dwords>(w, i, resolver, plainAddress(w, i), &w.sgprs[i.dst[0].index]))
+    if (!loadDwords<dwords>(w, i, resolver, addressOf(w, i), &w.sgprs[i.dst[0].index]))
       return;
   }
   w.waitcnt.issue(ReturnPath::Smem, i, true, i.dst[0].index, dwords);
@@ -93,9 +99,10 @@ template <unsigned dwords> void bufferStore(Wave &w, const Instruction &i) {
   w.waitcnt.issue(ReturnPath::Smem, i, true, 0, 0);
 }
 
-template <unsigned dwords> void store(Wave &w, const Instruction &i) {
+template <unsigned dwords, auto addressOf = plainAddress>
+void store(Wave &w, const Instruction &i) {
   LaneResolver resolver(w, i);
-  if (!resolver.store<dwords * 4>(0, plainAddress(w, i), &w.sgprs[i.src[1].index]))
+  if (!resolver.store<dwords * 4>(0, addressOf(w, i), &w.sgprs[i.src[1].index]))
     return;
   w.waitcnt.issue(ReturnPath::Smem, i, true, 0, 0);
 }
@@ -197,6 +204,12 @@ void registerSmem(HandlerTable &t) {
   t.add("S_STORE_DWORD", store<1>);
   t.add("S_STORE_DWORDX2", store<2>);
   t.add("S_STORE_DWORDX4", store<4>);
+  t.add("S_SCRATCH_LOAD_DWORD", load<1, scratchAddress>);
+  t.add("S_SCRATCH_LOAD_DWORDX2", load<2, scratchAddress>);
+  t.add("S_SCRATCH_LOAD_DWORDX4", load<4, scratchAddress>);
+  t.add("S_SCRATCH_STORE_DWORD", store<1, scratchAddress>);
+  t.add("S_SCRATCH_STORE_DWORDX2", store<2, scratchAddress>);
+  t.add("S_SCRATCH_STORE_DWORDX4", store<4, scratchAddress>);
   t.add("S_BUFFER_STORE_DWORD", bufferStore<1>);
   t.add("S_BUFFER_STORE_DWORDX2", bufferStore<2>);
   t.add("S_BUFFER_STORE_DWORDX4", bufferStore<4>);

@@ -39,6 +39,20 @@ std::array<uint32_t, 3> Workgroup::coordinates() const {
   return {uint32_t(id % x), uint32_t(id / x % y), uint32_t(id / (x * y))};
 }
 
+std::array<uint32_t, 3> Workgroup::extent() const {
+  std::array<uint32_t, 3> result = context.block;
+  const std::array<uint32_t, 3> at = coordinates();
+  for (unsigned d = 0; d < 3; ++d)
+    if (context.remainder[d] && at[d] + 1 == context.grid[d])
+      result[d] = context.remainder[d];
+  return result;
+}
+
+unsigned Workgroup::workItems() const {
+  const std::array<uint32_t, 3> size = extent();
+  return size[0] * size[1] * size[2];
+}
+
 uint8_t *Workgroup::scratch(const Wave &wave, unsigned lane) {
   return scratchMemory.get() +
          (size_t(wave.indexInWorkgroup) * Wave::lanes + lane) * context.setup.scratchBytes;
@@ -50,11 +64,17 @@ void Workgroup::reset(uint64_t linearId, ExecStats *stats) {
   if (raceDetector)
     raceDetector->reset();
   std::fill_n(vectorRegisters.get(), registersPerWave(context) * waveList.size(), poisonDword);
-  live = unsigned(waveList.size());
+  // A partial workgroup has no waves without work-items.
+  live = (workItems() + Wave::lanes - 1) / Wave::lanes;
   atBarrier = 0;
   for (unsigned i = 0; i < waveList.size(); ++i) {
     waveList[i] = Wave();
     waveList[i].stats = stats;
+    if (i >= live) {
+      waveList[i].workgroup = this;
+      waveList[i].status = WaveStatus::Ended;
+      continue;
+    }
     setUpWave(waveList[i], i);
     if (context.coherence)
       context.coherence->open(waveList[i]);
@@ -77,7 +97,7 @@ void Workgroup::setUpWave(Wave &wave, unsigned index) {
   wave.accumOffset = std::min(setup.accumOffset, setup.vgprs);
   wave.modeRegister = setup.modeRegister;
   wave.sgprs.fill(poisonDword);
-  unsigned liveLanes = std::min(context.workItems() - index * Wave::lanes, Wave::lanes);
+  unsigned liveLanes = std::min(workItems() - index * Wave::lanes, Wave::lanes);
   wave.setExec(liveLanes == 64 ? Wave::allLanes : (uint64_t(1) << liveLanes) - 1);
   setUpScalars(wave);
   setUpWorkitemIds(wave);
@@ -127,10 +147,11 @@ void Workgroup::setUpWorkitemIds(Wave &wave) {
   uint32_t *v0 = wave.vgpr(0u);
   wave.writtenVgprs[0] = 1;
   unsigned dims = context.setup.workitemIdDims;
+  const std::array<uint32_t, 3> size = extent();
   forEachLane(wave.exec(), [&](unsigned lane) {
     unsigned flat = wave.indexInWorkgroup * Wave::lanes + lane;
-    unsigned x = flat % context.block[0], rest = flat / context.block[0];
-    unsigned y = rest % context.block[1], z = rest / context.block[1];
+    unsigned x = flat % size[0], rest = flat / size[0];
+    unsigned y = rest % size[1], z = rest / size[1];
     v0[lane] = x | (dims >= 1 ? y << 10 : 0) | (dims >= 2 ? z << 20 : 0);
   });
 }

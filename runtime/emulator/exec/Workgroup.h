@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/emulator/Checks.h"
+#include "runtime/emulator/Occupancy.h"
 #include "runtime/emulator/exec/Lds.h"
 #include "runtime/emulator/exec/RaceLds.h"
 #include "runtime/emulator/exec/Wave.h"
@@ -41,6 +42,7 @@ struct LaunchContext {
   unsigned rank = 0;
   unsigned launchIndex = 0; ///< number of the launch in the run
   std::array<uint32_t, 3> grid{}, block{};
+  std::array<uint32_t, 3> remainder{}; ///< extent of the last workgroup in a dimension, 0: as block
   KernelSetup setup;
   std::string kernel;
   const Program *program = nullptr;
@@ -49,6 +51,7 @@ struct LaunchContext {
   std::vector<uint8_t> kernarg; ///< host copy, for kernarg preload
   uint64_t dispatchPacketAddress = 0;
   uint32_t ldsBytes = 0; ///< static + dynamic
+  Occupancy occupancy;
   const AddressSpace *memory = nullptr;
   CoherenceModel *coherence = nullptr;        ///< null: memory is coherent
   RaceGlobal *race = nullptr;                 ///< null unless the check global-race is on
@@ -72,6 +75,8 @@ public:
   const LaunchContext &launch() const { return context; }
   uint64_t linearId() const { return id; }
   std::array<uint32_t, 3> coordinates() const;
+  /// Its work-items in each dimension: fewer than the launch's block at the end of a partial grid.
+  std::array<uint32_t, 3> extent() const;
   std::vector<Wave> &waves() { return waveList; }
   const std::vector<Wave> &waves() const { return waveList; }
   /// Its number in LaunchContext::race.
@@ -93,6 +98,7 @@ private:
   void setUpWave(Wave &wave, unsigned index);
   void setUpScalars(Wave &wave);
   void setUpWorkitemIds(Wave &wave);
+  unsigned workItems() const;
   void releaseBarrierIfComplete();
 
   const LaunchContext &context;

@@ -60,10 +60,12 @@ hipError_t launchGraph(Runtime &runtime, GraphExec &exec, hipStream_t stream);
 /// The operation kind of a node as the API names it.
 hipGraphNodeType typeOf(const Operation &op);
 
-/// Makes a graph one that the program has a handle of.
+/// Makes a graph or an instance one that the program has a handle of.
 Graph *keep(std::unique_ptr<Graph> graph);
-/// False if there is no such graph.
+GraphExec *keep(std::unique_ptr<GraphExec> exec);
+/// False if there is no such graph or instance.
 bool destroy(const Graph *graph);
+bool destroy(const GraphExec *exec);
 /// Whether a handle is alive; graphs of child nodes are.
 bool isLive(const Graph *graph);
 bool isLive(const GraphExec *exec);

@@ -1,117 +1,17 @@
-// Entry points for graphs: building, parameters of nodes, instantiation, launch, update.
+// Entry points for graphs: building, questions, instantiation, launch, update.
 #include "runtime/emulator/hip/Copy.h"
 #include "runtime/emulator/hip/Graph.h"
-#include "runtime/emulator/hip/Launch.h"
+#include "runtime/emulator/hip/GraphParams.h"
 
 #include <algorithm>
 
 namespace mono::hipemu {
-
-namespace {
-/// Graphs and instances that are alive.
-struct Handles {
-  std::mutex lock;
-  std::set<std::unique_ptr<Graph>> graphs;
-  std::set<std::unique_ptr<GraphExec>> execs;
-};
-} // namespace
-
-static Handles &handles() {
-  static auto *instance = new Handles;
-  return *instance;
-}
-
-static bool containsDeep(const Graph &graph, const Graph *wanted) {
-  return &graph == wanted ||
-         std::any_of(graph.children.begin(), graph.children.end(),
-                     [&](const auto &child) { return containsDeep(*child, wanted); });
-}
-
-bool isLive(const Graph *graph) {
-  std::lock_guard guard(handles().lock);
-  return std::any_of(handles().graphs.begin(), handles().graphs.end(),
-                     [&](const auto &known) { return containsDeep(*known, graph); });
-}
-
-bool isLive(const GraphExec *exec) {
-  std::lock_guard guard(handles().lock);
-  return std::any_of(handles().execs.begin(), handles().execs.end(),
-                     [&](const auto &known) { return known.get() == exec; });
-}
-
-static bool ownsDeep(const Graph &graph, const GraphNode *node) {
-  return graph.owns(node) || std::any_of(graph.children.begin(), graph.children.end(),
-                                         [&](const auto &child) { return ownsDeep(*child, node); });
-}
-
-bool isLive(const GraphNode *node) {
-  std::lock_guard guard(handles().lock);
-  return std::any_of(handles().graphs.begin(), handles().graphs.end(),
-                     [&](const auto &graph) { return ownsDeep(*graph, node); });
-}
-
-Graph *keep(std::unique_ptr<Graph> graph) {
-  std::lock_guard guard(handles().lock);
-  return handles().graphs.insert(std::move(graph)).first->get();
-}
-
-bool destroy(const Graph *graph) {
-  std::lock_guard guard(handles().lock);
-  return std::erase_if(handles().graphs, [&](const auto &g) { return g.get() == graph; }) != 0;
-}
 
 static hipError_t addNode(hipGraphNode_t *node, hipGraph_t graph, const hipGraphNode_t *after,
                           size_t count, Operation op) {
   if (!node || !isLive(graph) || (count && !after))
     return hipErrorInvalidValue;
   return graph->add(std::move(op), std::vector<GraphNode *>(after, after + count), node);
-}
-
-// ---- from parameters to operations
-// ---------------------------------------------------------------
-
-/// `func` of the parameters is a host stub, or a function handle of a module.
-static hipError_t kernelOf(Runtime &runtime, const hipKernelNodeParams *params, unsigned device,
-                           KernelOp *op) {
-  if (!params || !params->func)
-    return hipErrorInvalidValue;
-  auto *function = static_cast<Function *>(params->func);
-  if (!runtime.modules().isLive(function))
-    if (hipError_t status = runtime.modules().functionOfStub(params->func, &function))
-      return status;
-  LaunchShape shape{params->gridDim, params->blockDim, params->sharedMemBytes};
-  return makeKernelOp(runtime, function, device, shape, params->kernelParams, params->extra, op);
-}
-
-static hipError_t fillOf(Runtime &runtime, const hipMemsetParams *params, FillOp *op) {
-  if (!params)
-    return hipErrorInvalidValue;
-  // The width is in elements.
-  return makeFill(runtime, params->dst, params->value, params->elementSize,
-                  params->width * params->elementSize, params->height, params->pitch, op);
-}
-
-static HostOp hostOf(const hipHostNodeParams &params) {
-  HostOp op;
-  op.fn = params.fn;
-  op.userData = params.userData;
-  op.run = [fn = params.fn, data = params.userData] {
-    fn(data);
-    return hipSuccess;
-  };
-  return op;
-}
-
-/// Replaces the operation of a node by one of the same type.
-static hipError_t replace(GraphNode *node, Operation op) {
-  if (!node || node->op.index() != op.index())
-    return hipErrorInvalidValue;
-  node->op = std::move(op);
-  return hipSuccess;
-}
-
-static GraphNode *execNode(hipGraphExec_t exec, hipGraphNode_t node) {
-  return isLive(exec) ? exec->graph->cloneOf(node) : nullptr;
 }
 
 /// The part of a list that fits; a null list only asks for the count.
@@ -138,9 +38,7 @@ static hipError_t instantiate(hipGraphExec_t *exec, hipGraph_t graph) {
   auto fresh = std::make_unique<GraphExec>();
   fresh->graph = graph->clone();
   fresh->device = Runtime::currentDevice();
-  *exec = fresh.get();
-  std::lock_guard guard(handles().lock);
-  handles().execs.insert(std::move(fresh));
+  *exec = keep(std::move(fresh));
   return hipSuccess;
 }
 
@@ -430,138 +328,6 @@ HIP_EXPORT hipError_t hipGraphChildGraphNodeGetGraph(hipGraphNode_t node, hipGra
 }
 
 /// Arguments were copied when the node was made, so their pointers cannot be given back.
-HIP_EXPORT hipError_t hipGraphKernelNodeGetParams(hipGraphNode_t node,
-                                                  hipKernelNodeParams *params) {
-  return api([&](Runtime &) {
-    const auto *kernel = isLive(node) ? std::get_if<KernelOp>(&node->op) : nullptr;
-    if (!kernel || !params)
-      return hipErrorInvalidValue;
-    const mono::emu::Launch &launch = kernel->launch;
-    *params = {
-        {launch.block[0], launch.block[1], launch.block[2]}, nullptr, kernel->function,
-        {launch.grid[0], launch.grid[1], launch.grid[2]},    nullptr, launch.dynamicLdsBytes};
-    return hipSuccess;
-  });
-}
-
-HIP_EXPORT hipError_t hipGraphMemsetNodeGetParams(hipGraphNode_t node, hipMemsetParams *params) {
-  return api([&](Runtime &) {
-    const auto *fill = isLive(node) ? std::get_if<FillOp>(&node->op) : nullptr;
-    if (!fill || !params)
-      return hipErrorInvalidValue;
-    *params = {reinterpret_cast<void *>(fill->to),
-               fill->elementSize,
-               fill->height,
-               fill->pitch,
-               fill->value,
-               fill->width / fill->elementSize};
-    return hipSuccess;
-  });
-}
-
-HIP_EXPORT hipError_t hipGraphHostNodeGetParams(hipGraphNode_t node, hipHostNodeParams *params) {
-  return api([&](Runtime &) {
-    const auto *host = isLive(node) ? std::get_if<HostOp>(&node->op) : nullptr;
-    if (!host || !params)
-      return hipErrorInvalidValue;
-    *params = {host->fn, host->userData};
-    return hipSuccess;
-  });
-}
-
-// ---- new parameters, in the graph or in an instance
-// ----------------------------------------------
-
-static hipError_t setKernel(GraphNode *node, const hipKernelNodeParams *params) {
-  return api([&](Runtime &runtime) -> hipError_t {
-    const auto *old = node ? std::get_if<KernelOp>(&node->op) : nullptr;
-    if (!old)
-      return hipErrorInvalidValue;
-    KernelOp op;
-    if (hipError_t status = kernelOf(runtime, params, old->launch.rank, &op))
-      return status;
-    return replace(node, std::move(op));
-  });
-}
-
-static hipError_t setFill(GraphNode *node, const hipMemsetParams *params) {
-  return api([&](Runtime &runtime) -> hipError_t {
-    FillOp op;
-    if (hipError_t status = fillOf(runtime, params, &op))
-      return status;
-    return replace(node, op);
-  });
-}
-
-static hipError_t setCopy1D(GraphNode *node, void *to, const void *from, size_t bytes,
-                            hipMemcpyKind kind) {
-  return api([&](Runtime &runtime) -> hipError_t {
-    CopyOp op;
-    if (hipError_t status = makeCopy(runtime, to, from, bytes, kind, &op))
-      return status;
-    return replace(node, op);
-  });
-}
-
-static hipError_t setCopy3D(GraphNode *node, const hipMemcpy3DParms *params) {
-  return api([&](Runtime &runtime) -> hipError_t {
-    CopyOp op;
-    if (hipError_t status = makeCopy3D(runtime, params, &op))
-      return status;
-    return replace(node, op);
-  });
-}
-
-static hipError_t setHost(GraphNode *node, const hipHostNodeParams *params) {
-  return api([&](Runtime &) {
-    return params && params->fn ? replace(node, hostOf(*params)) : hipErrorInvalidValue;
-  });
-}
-
-static GraphNode *liveNode(hipGraphNode_t node) { return isLive(node) ? node : nullptr; }
-
-HIP_EXPORT hipError_t hipGraphKernelNodeSetParams(hipGraphNode_t node,
-                                                  const hipKernelNodeParams *params) {
-  return setKernel(liveNode(node), params);
-}
-HIP_EXPORT hipError_t hipGraphMemsetNodeSetParams(hipGraphNode_t node,
-                                                  const hipMemsetParams *params) {
-  return setFill(liveNode(node), params);
-}
-HIP_EXPORT hipError_t hipGraphMemcpyNodeSetParams(hipGraphNode_t node,
-                                                  const hipMemcpy3DParms *params) {
-  return setCopy3D(liveNode(node), params);
-}
-HIP_EXPORT hipError_t hipGraphMemcpyNodeSetParams1D(hipGraphNode_t node, void *to, const void *from,
-                                                    size_t bytes, hipMemcpyKind kind) {
-  return setCopy1D(liveNode(node), to, from, bytes, kind);
-}
-HIP_EXPORT hipError_t hipGraphHostNodeSetParams(hipGraphNode_t node,
-                                                const hipHostNodeParams *params) {
-  return setHost(liveNode(node), params);
-}
-HIP_EXPORT hipError_t hipGraphExecKernelNodeSetParams(hipGraphExec_t exec, hipGraphNode_t node,
-                                                      const hipKernelNodeParams *params) {
-  return setKernel(execNode(exec, node), params);
-}
-HIP_EXPORT hipError_t hipGraphExecMemsetNodeSetParams(hipGraphExec_t exec, hipGraphNode_t node,
-                                                      const hipMemsetParams *params) {
-  return setFill(execNode(exec, node), params);
-}
-HIP_EXPORT hipError_t hipGraphExecMemcpyNodeSetParams(hipGraphExec_t exec, hipGraphNode_t node,
-                                                      hipMemcpy3DParms *params) {
-  return setCopy3D(execNode(exec, node), params);
-}
-HIP_EXPORT hipError_t hipGraphExecMemcpyNodeSetParams1D(hipGraphExec_t exec, hipGraphNode_t node,
-                                                        void *to, const void *from, size_t bytes,
-                                                        hipMemcpyKind kind) {
-  return setCopy1D(execNode(exec, node), to, from, bytes, kind);
-}
-HIP_EXPORT hipError_t hipGraphExecHostNodeSetParams(hipGraphExec_t exec, hipGraphNode_t node,
-                                                    const hipHostNodeParams *params) {
-  return setHost(execNode(exec, node), params);
-}
-
 // ---- instances
 // -----------------------------------------------------------------------------------
 
@@ -586,12 +352,7 @@ HIP_EXPORT hipError_t hipGraphLaunch(hipGraphExec_t exec, hipStream_t stream) {
 }
 
 HIP_EXPORT hipError_t hipGraphExecDestroy(hipGraphExec_t exec) {
-  return api([&](Runtime &) {
-    std::lock_guard guard(handles().lock);
-    return std::erase_if(handles().execs, [&](const auto &e) { return e.get() == exec; })
-               ? hipSuccess
-               : hipErrorInvalidValue;
-  });
+  return api([&](Runtime &) { return destroy(exec) ? hipSuccess : hipErrorInvalidValue; });
 }
 
 HIP_EXPORT hipError_t hipGraphExecUpdate(hipGraphExec_t exec, hipGraph_t graph,

@@ -1,6 +1,7 @@
 // Launches: checks, kernel arguments, and the entry points.
 #include "runtime/emulator/hip/Launch.h"
 
+#include "runtime/emulator/Occupancy.h"
 #include "runtime/emulator/hip/Graph.h"
 
 #include <algorithm>
@@ -13,16 +14,10 @@ namespace mono::hipemu {
 
 unsigned workgroupsPerComputeUnit(const Function &function, unsigned blockSize,
                                   size_t dynamicLdsBytes) {
-  constexpr unsigned simds = 4, wavesPerSimd = 8, vgprsPerSimd = 512, ldsGranule = 1280;
-  unsigned waves = (blockSize + waveSize - 1) / waveSize;
   uint64_t lds = function.info.ldsBytes + dynamicLdsBytes;
-  if (waves == 0 || lds > ldsBytesPerComputeUnit)
+  if (blockSize == 0 || lds > ldsBytesPerComputeUnit)
     return 0;
-  unsigned byRegisters = vgprsPerSimd / std::max(function.info.vgprs, 8u);
-  unsigned byWaves = simds * std::min(wavesPerSimd, byRegisters) / waves;
-  uint64_t granules = (lds + ldsGranule - 1) / ldsGranule;
-  uint64_t byLds = granules ? ldsBytesPerComputeUnit / (granules * ldsGranule) : byWaves;
-  return unsigned(std::min<uint64_t>(byWaves, byLds));
+  return emu::occupancyOf(function.info.vgprs, lds, blockSize).workgroups();
 }
 
 static hipError_t checkShape(const Function &function, const LaunchShape &shape) {
@@ -143,6 +138,7 @@ hipError_t makeKernelOp(Runtime &runtime, Function *function, unsigned device,
   launch.rank = device;
   launch.kernel = function->name;
   launch.grid = {shape.grid.x, shape.grid.y, shape.grid.z};
+  launch.remainder = {shape.remainder.x, shape.remainder.y, shape.remainder.z};
   launch.block = {shape.block.x, shape.block.y, shape.block.z};
   launch.dynamicLdsBytes = uint32_t(shape.dynamicLdsBytes);
   launch.resident = shape.cooperative;
@@ -177,14 +173,14 @@ static hipError_t launchStub(const void *stub, const LaunchShape &shape, void **
   });
 }
 
-/// The Ext calls give the grid in work-items; a part of a workgroup at the end is not supported.
-static hipError_t workgroupsOf(uint32_t items, uint32_t block, uint32_t *groups) {
-  if (block == 0 || items % block != 0)
+/// The Ext calls give the grid in work-items; the last workgroup may be partial.
+static hipError_t workgroupsOf(uint32_t items, uint32_t block, uint32_t *groups,
+                               uint32_t *remainder) {
+  if (block == 0)
     return fail(hipErrorInvalidConfiguration,
-                "launch: expected a global size that is a multiple of the workgroup, but got {} "
-                "work-items in workgroups of {}",
-                items, block);
-  *groups = items / block;
+                "launch: expected workgroups of at least one work-item, but got 0");
+  *remainder = items % block;
+  *groups = items / block + (*remainder != 0);
   return hipSuccess;
 }
 
@@ -228,10 +224,11 @@ HIP_EXPORT hipError_t hipExtModuleLaunchKernel(hipFunction_t function, uint32_t 
                                                hipEvent_t start, hipEvent_t stop, uint32_t) {
   return api([&](Runtime &runtime) -> hipError_t {
     LaunchShape shape{{}, {blockX, blockY, blockZ}, ldsBytes};
-    for (auto [items, block, groups] :
-         {std::tuple(itemsX, blockX, &shape.grid.x), std::tuple(itemsY, blockY, &shape.grid.y),
-          std::tuple(itemsZ, blockZ, &shape.grid.z)})
-      if (hipError_t status = workgroupsOf(items, block, groups))
+    dim3 &grid = shape.grid, &rest = shape.remainder;
+    for (auto [items, block, groups, remainder] : {std::tuple(itemsX, blockX, &grid.x, &rest.x),
+                                                   std::tuple(itemsY, blockY, &grid.y, &rest.y),
+                                                   std::tuple(itemsZ, blockZ, &grid.z, &rest.z)})
+      if (hipError_t status = workgroupsOf(items, block, groups, remainder))
         return status;
     if (hipError_t status = recordBeside(runtime, start, stream))
       return status;
@@ -249,6 +246,22 @@ HIP_EXPORT hipError_t hipHccModuleLaunchKernel(hipFunction_t function, uint32_t 
   return hipExtModuleLaunchKernel(function, itemsX, itemsY, itemsZ, blockX, blockY, blockZ,
                                   ldsBytes, stream, params, extra, start, stop, 0);
 }
+
+// The names that the headers of HIP 5, which lack an extern "C", make of the two.
+HIP_EXPORT hipError_t extLaunchOfHip5(hipFunction_t, uint32_t, uint32_t, uint32_t, uint32_t,
+                                      uint32_t, uint32_t, size_t, hipStream_t, void **, void **,
+                                      hipEvent_t, hipEvent_t,
+                                      uint32_t) __asm__("_Z24hipExtModuleLaunchKernelP18ihipModuleS"
+                                                        "ymbol_tjjjjjjmP12ihipStream_tPPvS4_"
+                                                        "P11ihipEvent_tS6_j")
+    __attribute__((alias("hipExtModuleLaunchKernel")));
+HIP_EXPORT hipError_t hccLaunchOfHip5(hipFunction_t, uint32_t, uint32_t, uint32_t, uint32_t,
+                                      uint32_t, uint32_t, size_t, hipStream_t, void **, void **,
+                                      hipEvent_t,
+                                      hipEvent_t) __asm__("_Z24hipHccModuleLaunchKernelP18ihipModul"
+                                                          "eSymbol_tjjjjjjmP12ihipStream_tPPvS4_"
+                                                          "P11ihipEvent_tS6_")
+    __attribute__((alias("hipHccModuleLaunchKernel")));
 
 HIP_EXPORT hipError_t hipLaunchKernel(const void *stub, dim3 grid, dim3 block, void **params,
                                       size_t ldsBytes, hipStream_t stream) {

@@ -10,6 +10,7 @@ struct LaunchShape {
   dim3 block; ///< in work-items
   size_t dynamicLdsBytes = 0;
   bool cooperative = false; ///< the whole grid must be resident
+  dim3 remainder{0, 0, 0};  ///< work-items of a partial last workgroup, 0: it is whole
 };
 
 /// The kernel operation of a launch on `device`, everything copied and checked: the shape against

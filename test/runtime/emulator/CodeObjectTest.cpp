@@ -56,6 +56,35 @@ TEST(CodeObject, WrongHeaderFieldsAreNamed) {
   EXPECT_NE(patched(48, 0x4c).find("expected gfx950, but got gfx942"), std::string::npos);
 }
 
+/// Segments may reach up to 2 GiB, but the file fills only the first 256 MiB, descriptors among
+/// them.
+TEST(CodeObject, SizesOfSegmentsAreBounded) {
+  // ELF64: program headers of 56 bytes; type at 0, p_vaddr at 16, p_filesz at 32, p_memsz at 40.
+  auto patched = [](size_t field, uint64_t value, bool all) {
+    std::vector<uint8_t> file = goodFile();
+    uint64_t table;
+    uint16_t count;
+    std::memcpy(&table, &file[32], sizeof(table));
+    std::memcpy(&count, &file[56], sizeof(count));
+    for (size_t n = 0; n < count; ++n) {
+      uint8_t *header = &file[table + 56 * n];
+      if (header[0] != 1) // PT_LOAD
+        continue;
+      std::memcpy(header + field, &value, sizeof(value));
+      if (!all)
+        break;
+    }
+    return parseError(file);
+  };
+  EXPECT_EQ(patched(40, uint64_t(1) << 30, false), "");
+  EXPECT_NE(patched(40, uint64_t(3) << 30, false).find("beyond the limit of 2147483648 bytes"),
+            std::string::npos);
+  EXPECT_NE(
+      patched(16, uint64_t(1) << 29, false).find("the file fills segment at 0x20000000 up to"),
+      std::string::npos);
+  EXPECT_NE(patched(32, 0, true).find("the file does not fill its descriptor"), std::string::npos);
+}
+
 TEST(CodeObject, OtherChipIsNamed) {
   std::vector<uint8_t> file = assemble(AsmKernel{.body = "", .chip = "gfx90a"});
   EXPECT_NE(parseError(file).find("expected gfx950, but got gfx90a"), std::string::npos);

@@ -258,3 +258,10 @@ TEST(Ds, AppendAndConsumeCountActiveLanes) {
     EXPECT_EQ(result[2][lane], 103u);
   }
 }
+
+TEST(Ds, GlobalWaveSyncIsRefused) {
+  for (const char *text : {"ds_gws_init v0 offset:4 gds", "ds_gws_barrier v0 offset:4 gds",
+                           "ds_gws_sema_v offset:4 gds"})
+    runWaveProgram(std::string("  ") + text, 1, {0}, 4096,
+                   "global wave sync (ds_gws_*) is not supported");
+}

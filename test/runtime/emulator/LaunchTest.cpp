@@ -135,3 +135,88 @@ TEST(Launch, RegistersLimitTheWavesOfAWorkgroup) {
   EXPECT_NE(m.run({}, {1, 1, 1}, {512, 1, 1}).find("does not fit a compute unit"),
             std::string::npos);
 }
+
+/// 2 x 2 workgroups of 48 x 2, the last column 30 wide and the last row 1 high. Every work-item
+/// adds 1 at its global position; a workgroup of 30 x 1 has a single wave, and its barrier needs no
+/// other.
+TEST(Launch, PartialWorkgroupsAtTheEndOfTheGrid) {
+  AsmKernel kernel{.body = R"(
+  s_load_dwordx2 s[8:9], s[0:1], 0x0
+  v_and_b32_e32 v1, 0x3ff, v0
+  v_bfe_u32 v2, v0, 10, 10
+  s_mul_i32 s4, s2, 48
+  v_add_u32_e32 v1, s4, v1
+  s_lshl_b32 s4, s3, 1
+  v_add_u32_e32 v2, s4, v2
+  v_lshl_add_u32 v3, v2, 7, v1
+  v_lshlrev_b32_e32 v3, 2, v3
+  v_mov_b32_e32 v4, 1
+  s_barrier
+  s_waitcnt lgkmcnt(0)
+  global_atomic_add v3, v4, s[8:9])",
+                   .workitemDims = 1,
+                   .extraDirectives = "  .amdhsa_system_sgpr_workgroup_id_y 1\n"};
+  TestMachine m(kernel);
+  DevicePtr out = m.buffer(std::vector<uint32_t>(4 * 128), "out");
+  Launch launch = m.launch({out}, {2, 2, 1}, {48, 2, 1});
+  launch.remainder = {30, 1, 0};
+  ASSERT_EQ(errorText(m.machine.run({launch})), "");
+  const std::vector<uint32_t> count = m.read(out, 4 * 128);
+  for (unsigned y = 0; y < 4; ++y)
+    for (unsigned x = 0; x < 128; ++x)
+      EXPECT_EQ(count[y * 128 + x], x < 78 && y < 3 ? 1u : 0u) << x << ", " << y;
+}
+
+TEST(Launch, PartialWorkgroupMustBeSmaller) {
+  TestMachine m(AsmKernel{.body = ""});
+  Launch launch = m.launch({}, {2, 1, 1}, {64, 1, 1});
+  launch.remainder = {64, 0, 0};
+  EXPECT_NE(errorText(m.machine.run({launch}))
+                .find("expected fewer than 64 work-items in a partial workgroup, but got 64 in "
+                      "dimension 0"),
+            std::string::npos);
+}
+
+/// Code objects say whether they need or forbid XNACK and SRAM ECC; neither changes what the code
+/// does, and the emulated chip takes all of them (llvm AMDGPUUsage, "Target ID").
+TEST(Launch, TargetIdsOfEveryKind) {
+  constexpr size_t features = 49; // bits 8 to 15 of e_flags: 3:2 SRAM ECC, 1:0 XNACK
+  std::vector<uint8_t> file = assemble(AsmKernel{.body = "  v_mov_b32_e32 v1, 1"});
+  EXPECT_EQ(file[features], 0x05) << "any of both is what the assembler writes by itself";
+  for (unsigned xnack = 0; xnack < 4; ++xnack)
+    for (unsigned ecc = 0; ecc < 4; ++ecc) {
+      file[features] = uint8_t(xnack | ecc << 2);
+      TestMachine machine(file, "k");
+      EXPECT_EQ(machine.run({}), "") << "XNACK " << xnack << ", SRAM ECC " << ecc;
+    }
+}
+
+/// 100 MiB of zeros that the file does not hold.
+TEST(Launch, LargeZeroedGlobals) {
+  constexpr uint64_t bytes = uint64_t(100) << 20;
+  AsmKernel kernel{.body = R"(
+  s_load_dwordx4 s[8:11], s[0:1], 0x0
+  v_lshlrev_b32_e32 v1, 2, v0
+  v_mov_b32_e32 v3, 5
+  s_waitcnt lgkmcnt(0)
+  global_load_dword v2, v1, s[10:11]
+  s_waitcnt vmcnt(0)
+  v_add_u32_e32 v2, v2, v3
+  global_store_dword v1, v2, s[8:9]
+  s_endpgm
+  .bss
+  .globl room
+  .type room,@object
+  .p2align 8
+room:
+  .skip 104857600
+  .size room, 104857600
+  .text)"};
+  TestMachine m(kernel);
+  auto room = m.machine.global(m.modules[0], "room");
+  ASSERT_TRUE(bool(room)) << llvm::toString(room.takeError());
+  EXPECT_EQ(room->second, bytes);
+  DevicePtr out = m.output(64);
+  ASSERT_EQ(m.run({out, room->first + bytes - 256}), "");
+  EXPECT_EQ(m.read(out, 64), std::vector<uint32_t>(64, 5));
+}

@@ -336,3 +336,32 @@ TEST(Scalar, StoresAndAtomics) {
   EXPECT_EQ(result[1][0], 45u);
   EXPECT_EQ(result[2][0], 77u);
 }
+
+/// Offsets count 64 bytes each.
+TEST(Scalar, ScratchLoadsAndStores) {
+  std::vector<uint32_t> input(64);
+  for (unsigned n = 0; n < 64; ++n)
+    input[n] = 1000 + n;
+  auto result = runWaveProgram(R"(
+  s_scratch_load_dword s20, s[6:7], 0x2
+  s_movk_i32 s22, 1
+  s_scratch_load_dwordx2 s[24:25], s[6:7], s22
+  s_mov_b32 s26, 77
+  s_scratch_store_dword s26, s[6:7], 0x3
+  s_waitcnt lgkmcnt(0)
+  s_load_dword s28, s[6:7], 0xc0
+  s_waitcnt lgkmcnt(0)
+  v_mov_b32_e32 v10, s20
+  v_mov_b32_e32 v11, s25
+  v_mov_b32_e32 v12, s28)",
+                               3, input);
+  EXPECT_EQ(result[0][0], 1032u);
+  EXPECT_EQ(result[1][0], 1017u);
+  EXPECT_EQ(result[2][0], 77u);
+}
+
+TEST(Scalar, HaltTrapAndSleep) {
+  runWaveProgram("  s_sethalt 0\n  s_trap 3\n  s_sleep 5\n  s_sleep 0\n  v_mov_b32_e32 v10, 0");
+  runWaveProgram("  s_sethalt 1", 1, {0}, 4096, "s_sethalt 1: the wave halted itself");
+  runWaveProgram("  s_trap 7", 1, {0}, 4096, "s_trap 7: no trap handler");
+}

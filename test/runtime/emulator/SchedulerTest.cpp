@@ -234,7 +234,7 @@ TEST(Scheduler, StatisticsCountByClassAndAllocation) {
   EXPECT_EQ(s.count(InstructionClass::Waitcnt), 6u);
   EXPECT_EQ(s.count(InstructionClass::Barrier), 3u);
   EXPECT_EQ(s.count(InstructionClass::Smem), 3u);
-  EXPECT_EQ(s.ldsBytesWritten, 3u * 256);
+  EXPECT_EQ(s.level(MemoryLevel::Lds).bytesWritten, 3u * 256);
   EXPECT_EQ(s.workgroups, 3u);
   uint64_t read = 0, written = 0;
   for (const AllocationTraffic &t : s.traffic)

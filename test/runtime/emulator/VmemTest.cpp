@@ -319,3 +319,49 @@ TEST(Vmem, AgprsAreLoadedAndStored) {
     EXPECT_EQ(result[1][lane], dwordAt(4 * lane));
   }
 }
+
+/// ADD_TID_ENABLE (word 3, bit 23): the lane is added to the index, and bits 18:15 are bits 17:14
+/// of the stride.
+TEST(Vmem, BufferThatAddsTheLane) {
+  auto result = runWaveProgram(bufferResource + R"(
+  s_or_b32 s21, s21, 0x000c0000
+  s_movk_i32 s22, 40
+  s_mov_b32 s23, 0x00800000
+  buffer_load_dword v10, off, s[20:23], 0 offset:4
+  v_mov_b32_e32 v2, 3
+  buffer_load_dword v11, v2, s[20:23], 0 idxen
+  s_and_b32 s21, s21, 0xffff
+  s_mov_b32 s23, 0x00808000
+  s_movk_i32 s22, 1
+  buffer_load_dword v12, off, s[20:23], 0 offset:8)",
+                               3, pattern());
+  for (unsigned lane = 0; lane < 64; ++lane) {
+    EXPECT_EQ(result[0][lane], lane < 40 ? dwordAt(12 * lane + 4) : 0);
+    EXPECT_EQ(result[1][lane], lane + 3 < 40 ? dwordAt(12 * (lane + 3)) : 0);
+    EXPECT_EQ(result[2][lane], lane == 0 ? dwordAt(8) : 0) << "stride 1 << 14";
+  }
+}
+
+/// SWIZZLE_ENABLE (word 1, bit 31), INDEX_STRIDE 8: dword d of record r is at
+/// (r / 8 * stride + 4 * d) * 8 + r % 8 * 4.
+TEST(Vmem, SwizzledBuffer) {
+  auto result = runWaveProgram(bufferResource + R"(
+  s_or_b32 s21, s21, 0x800c0000
+  s_movk_i32 s22, 50
+  s_mov_b32 s23, 0x00027000
+  buffer_load_dword v10, v0, s[20:23], 0 idxen offset:8
+  v_mov_b32_e32 v2, v0
+  v_mov_b32_e32 v3, 5
+  buffer_load_ubyte v11, v[2:3], s[20:23], 0 idxen offen
+  buffer_load_dword v12, v0, s[20:23], 0 idxen offset:12)",
+                               3, pattern());
+  for (unsigned lane = 0; lane < 64; ++lane) {
+    const unsigned block = lane / 8 * 12, side = lane % 8 * 4;
+    EXPECT_EQ(result[0][lane], lane < 50 ? dwordAt((block + 8) * 8 + side) : 0);
+    EXPECT_EQ(result[1][lane], lane < 50 ? byteAt((block + 4) * 8 + side + 1) : 0);
+    EXPECT_EQ(result[2][lane], 0u) << "offset 12 is past the stride";
+  }
+  runWaveProgram(bufferResource + "  s_or_b32 s21, s21, 0x800c0000\n"
+                                  "  buffer_load_dwordx2 v[10:11], v0, s[20:23], 0 idxen",
+                 1, pattern(), 4096, "swizzled buffer access of 8 bytes: expected at most the 4");
+}

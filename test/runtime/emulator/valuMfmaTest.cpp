@@ -126,6 +126,26 @@ TEST_F(ValuMfma, LegacyBytesInAnyMix) {
   checkDense("v_mfma_f32_32x32x16_fp8_bf8", 32, 16, 8, kFp8E4M3, kBf8E5M2);
 }
 
+/// With FP16_OVFL a sum past the greatest f32 is that, and a true infinity stays one.
+TEST_F(ValuMfma, OverflowSaturatesWithFp16Ovfl) {
+  const uint32_t big = 0x7f7f7f7f, infinity = 0x7f807f80; // pairs of bf16
+  for (const char *text : {"v_mfma_f32_16x16x32_bf16 v[0:3], v[8:11], v[12:15], v[4:7]",
+                           "v_smfmac_f32_16x16x64_bf16 v[0:3], v[8:11], v[16:23], v24"}) {
+    const bool isSparse = std::string(text).starts_with("v_smfmac");
+    for (bool saturates : {false, true}) {
+      setMode(mode::fp16Ovfl, 1, saturates);
+      fill(0, 8, [] { return 0u; });
+      fill(8, 16, [=] { return big; });
+      fill(24, 1, [] { return 0xe4e4e4e4u; }); // indices 0, 1, 2, 3 in turn
+      v(8, 3) = infinity;                      // row 3 of A
+      run(text);
+      // Row i is in lanes 16 * (i / 4) and on, register i % 4.
+      EXPECT_EQ(v(2, 0), saturates ? 0x7f7fffffu : 0x7f800000u) << text;
+      EXPECT_EQ(v(3, 0), 0x7f800000u) << text << (isSparse ? ", sparse" : "");
+    }
+  }
+}
+
 TEST_F(ValuMfma, Bf16SumsAreFusedInOrderOfK) {
   // The documented order of the emulator: f32 fused multiply-adds, k ascending, from C.
   fillCodes(16, 4, 16, &kBf16);

@@ -1,6 +1,8 @@
 // Modules by file: launches with kernelParams and with extra, globals, what is not there.
 #include "Check.h"
 
+#include <hip/hip_ext.h>
+
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -49,12 +51,35 @@ static void launchBothWays(hipFunction_t scale, const int *table) {
   HIP(hipFree(out));
 }
 
+/// A grid of 100 work-items in workgroups of 64: the kernel may write 128, nobody writes the
+/// last 28.
+static void launchPartial(hipFunction_t scale, const int *table) {
+  constexpr int room = 128;
+  int *out;
+  HIP(hipMalloc(&out, room * sizeof(int)));
+  HIP(hipMemset(out, 0xff, room * sizeof(int)));
+  char narrow = 7;
+  double factor = 2.5;
+  int count = room;
+  void *params[] = {&narrow, &out, &factor, &count};
+  HIP(hipExtModuleLaunchKernel(scale, n, 1, 1, 64, 1, 1, 0, nullptr, params, nullptr));
+  expectScaled(out, 7, 2.5, table);
+  std::vector<int> rest(room - n);
+  HIP(hipMemcpy(rest.data(), out + n, rest.size() * sizeof(int), hipMemcpyDeviceToHost));
+  for (int value : rest)
+    EXPECT_EQ(value, -1);
+  EXPECT_STATUS(hipExtModuleLaunchKernel(scale, n, 1, 1, 0, 1, 1, 0, nullptr, params, nullptr),
+                hipErrorInvalidConfiguration);
+  HIP(hipFree(out));
+}
+
 static void useModule(hipModule_t module) {
   hipFunction_t scale, missing;
   HIP(hipModuleGetFunction(&scale, module, "scale"));
   EXPECT_STATUS(hipModuleGetFunction(&missing, module, "scales"), hipErrorNotFound);
   int table[4] = {10, 20, 30, 40};
   launchBothWays(scale, table);
+  launchPartial(scale, table);
 
   hipDeviceptr_t global;
   size_t bytes = 0;

@@ -1,0 +1,37 @@
+// How many workgroups of a kernel one compute unit holds at once.
+#include "runtime/emulator/Occupancy.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace mono::emu {
+
+unsigned Occupancy::workgroups() const { return std::min({byWaveSlots, byVgprs, byLds}); }
+
+std::string Occupancy::limits() const {
+  std::string list;
+  auto add = [&](unsigned limit, const char *name) {
+    if (limit == workgroups())
+      list += (list.empty() ? "" : ",") + std::string(name);
+  };
+  add(byWaveSlots, "threads");
+  add(byVgprs, "vgprs");
+  add(byLds, "lds");
+  return list;
+}
+
+Occupancy occupancyOf(unsigned vgprs, uint64_t ldsBytes, unsigned workItems) {
+  Occupancy result;
+  result.wavesPerWorkgroup = std::max((workItems + 63) / 64, 1u);
+  auto workgroupsOf = [&](unsigned wavesOfSimd) {
+    return Occupancy::simds * wavesOfSimd / result.wavesPerWorkgroup;
+  };
+  result.byWaveSlots = workgroupsOf(Occupancy::wavesPerSimd);
+  result.byVgprs = workgroupsOf(Occupancy::vgprsPerSimd / std::max(vgprs, 8u));
+  uint64_t granules = (ldsBytes + Occupancy::ldsGranule - 1) / Occupancy::ldsGranule;
+  result.byLds = granules ? unsigned(Occupancy::ldsBytes / (granules * Occupancy::ldsGranule))
+                          : std::numeric_limits<unsigned>::max();
+  return result;
+}
+
+} // namespace mono::emu
