@@ -145,7 +145,7 @@ static std::string setUpRegisters() {
   std::string text = "v_cvt_f32_u32 v1, v0\\0Av_add_f32 v1, 1.0, v1\\0A";
   for (unsigned reg = 2; reg < 32; ++reg)
     text += fmt::format("v_mul_f32 v{}, 0.5, v1\\0A", reg);
-  return text + "s_mov_b64 vcc, 0x3333\\0As_nop 7\\0A"
+  return text + "s_mov_b64 vcc, 0\\0As_nop 7\\0A"
                 "global_store_dwordx4 v[64:65], v[2:5], off\\0Ads_write_b128 v66, v[2:5]\\0A"
                 "s_waitcnt vmcnt(0) lgkmcnt(0)\\0A";
 }
@@ -154,7 +154,8 @@ Expected<std::vector<uint8_t>> instructionKernel(StringRef instruction, bool flu
   std::string text = setUpRegisters() + "1:\\0A";
   for (unsigned n = 0; n < 32; ++n)
     text += instruction.str() + "\\0A";
-  text += "s_sub_u32 s20, s20, 1\\0As_cmp_lg_u32 s20, 0\\0As_cbranch_scc1 1b";
+  text += "s_waitcnt vmcnt(0) lgkmcnt(0)\\0As_sub_u32 s20, s20, 1\\0As_cmp_lg_u32 s20, "
+          "0\\0As_cbranch_scc1 1b";
   std::string clobbers = "~{vcc},~{scc},~{memory}";
   for (unsigned reg = 1; reg < 64; ++reg)
     clobbers += fmt::format(",~{{v{}}}", reg);

@@ -10,7 +10,9 @@
 namespace mono::emu {
 
 LdsAccess::LdsAccess(Wave &wave, const Instruction &inst)
-    : wave(wave), inst(inst), lds(wave.workgroup->lds()), race(wave.workgroup->ldsRace()) {
+    : wave(wave), lds(wave.workgroup->lds()), race(wave.workgroup->ldsRace()) {
+  if (race)
+    raceRead = raceWrite = race->begin(wave, inst, LdsAccessKind::Read);
   const Checks &checks = wave.workgroup->launch().checks;
   checkWritten = checks.has(Check::LdsUninit);
   dmaPending = lds.hasPendingDma() && checks.has(Check::Waitcnt);
