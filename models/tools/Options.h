@@ -31,6 +31,7 @@ struct RunOptions {
   StatsFormat stats = StatsFormat::None;
   std::optional<uint64_t> verifySeed;
   std::optional<uint64_t> adversarialSeed; ///< of the emulator's memory model; none: coherent
+  uint64_t mfmaOrder = 0;                  ///< emu::Options::mfmaOrder
   std::string goldenCase;
 };
 

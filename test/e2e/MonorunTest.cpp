@@ -54,6 +54,9 @@ TEST_F(Monorun, UsageIsStatusTwo) {
         {"x.hsaco", "--coherence=adversarial:x"});
   fails(2, "--coherence is about the emulator: expected --device=emu",
         {"x.hsaco", "--coherence=adversarial:1", "--device=hip"});
+  fails(2, "--mfma-order: expected a seed, but got 'x'", {"x.hsaco", "--mfma-order=x"});
+  fails(2, "--mfma-order is about the emulator: expected --device=emu",
+        {"x.hsaco", "--mfma-order=1", "--device=hip"});
   fails(2, "--trace is not available yet", {"x.hsaco", "--trace=t.json"});
 }
 

@@ -1,7 +1,7 @@
 // Dense matrix instructions with f32, f16, bf16, fp8, bf8, i8 and f64 operands.
 #include "runtime/emulator/exec/MfmaFamilies.h"
-#include "runtime/emulator/exec/MfmaKernels.h"
 #include "runtime/emulator/exec/MfmaOperands.h"
+#include "runtime/emulator/exec/MfmaOrder.h"
 
 #include <cstdlib>
 
@@ -33,7 +33,7 @@ template <Shape S, typename A, typename B> void dense(Wave &wave, const Instruct
     applyInputDenormals<A>(wave, a, S.k * S.m);
     applyInputDenormals<B>(wave, b, S.k * S.n);
     loadResult<Value, S>(wave, inst.src[2], block, d[block]);
-    accumulate<S.m, S.n>(a, b, S.k, d[block]);
+    accumulateInOrder<S.m, S.n, S.k>(wave.sumOrder, a, b, d[block]);
   }
   for (unsigned block = 0; block < S.blocks; ++block)
     storeResult<Value, S>(wave, inst.dst[0], block, d[block]);
@@ -74,7 +74,7 @@ template <Shape S> void denseF64(Wave &wave, const Instruction &inst) {
                                           : std::bit_cast<double>(wave.readScalar64(c));
         d[block][i * S.n + j] = negateC ? -value : value;
       }
-    accumulate<S.m, S.n>(a, b, S.k, d[block]);
+    accumulateInOrder<S.m, S.n, S.k>(wave.sumOrder, a, b, d[block]);
   }
   uint32_t *rows = wave.vgpr(inst.dst[0]);
   for (unsigned block = 0; block < S.blocks; ++block)

@@ -4,8 +4,10 @@
 
 #include "runtime/emulator/exec/Instruction.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -46,6 +48,8 @@ public:
   bool note(Wave &wave, const Access &access, unsigned lane, uint32_t address, uint32_t bytes) {
     if ((address | bytes) % 4 == 0) {
       Entry *entry = &dwords[address / 4];
+      if (bytes == 16 && stepFourQuickly(entry, access))
+        return true;
       for (; bytes != 0 && stepQuickly(*entry, access); ++entry, bytes -= 4)
         address += 4;
     }
@@ -94,7 +98,7 @@ private:
 
   /// A plain access to a whole dword that plainly races with nothing; else nothing happens and
   /// step() has to look.
-  bool stepQuickly(Entry &entry, const Access &access) const {
+  [[gnu::always_inline]] bool stepQuickly(Entry &entry, const Access &access) const {
     if (entry.isSplit | entry.isAtomic | (entry.mask != 0xF && entry.mask != 0))
       return false;
     if (entry.hasWrite && entry.writer != access.wave &&
@@ -119,6 +123,14 @@ private:
       return false;
     }
     entry.mask = 0xF;
+    return true;
+  }
+  /// The same for four dwords, which mostly have the same history.
+  bool stepFourQuickly(Entry *entries, const Access &access) const {
+    Entry entry = entries[0];
+    if (std::memcmp(entries, entries + 1, 3 * sizeof(Entry)) != 0 || !stepQuickly(entry, access))
+      return false;
+    std::fill_n(entries, 4, entry);
     return true;
   }
   bool noteSlowly(Wave &wave, const Access &access, unsigned lane, uint32_t address,
