@@ -270,10 +270,6 @@ template <const FloatFormat &Format> inline float decodeSmall(uint32_t code) {
   return std::bit_cast<float>(bits | sign);
 }
 
-/// Values of all codes (2^bits of them) of an fp8, bf8, fp6, bf6 or fp4 format, exact in f32; null
-/// for a wider format.
-const float *decodeTable(const FloatFormat &format);
-
 /// `value` with an f32 denormal replaced by zero of the same sign.
 constexpr float flushDenormal(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
