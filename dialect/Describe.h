@@ -22,4 +22,8 @@ struct Declared {
 /// The declaration behind an operand, region or mailbox; none for an argument of a routine.
 std::optional<Declared> declaredBy(mlir::Value handle);
 
+/// Columns of a tile of #mono.mfma_rows<16> with this element type (MonoAttrs.td); none if the
+/// layout does not take it.
+std::optional<int64_t> mfmaTileDepth(mlir::Type element);
+
 } // namespace mono

@@ -35,12 +35,19 @@ def Mono_LayoutRowMajor : AttrDef<Mono_Dialect, "RowMajor"> {
 
 def Mono_LayoutMfmaRows : AttrDef<Mono_Dialect, "MfmaRows"> {
   let mnemonic = "mfma_rows";
-  let summary = "weight rows preshuffled for the A operand of MFMA 16x16x32";
+  let summary = "weight rows preshuffled for the A operand of MFMA";
   let description = [{
-    A bf16 matrix `[N, K]` stored as `[N/rows][K/32][4][rows][8]`: a tile of `rows` rows by 32 columns
-    is contiguous (1 KiB for 16 rows), and lane `l` of a wavefront finds its operand of
-    `v_mfma_f32_16x16x32_bf16` (row `l % 16`, columns `8 * (l / 16) ..+ 8`; CDNA4 ISA 7.1.4) at byte
-    `16 * l` of the tile, so that one `global_load_dwordx4` fetches it.
+    Matrices `[..., N, K]` stored as `[N/rows][K/(4 share)][4][rows][share]`, where a share is what one
+    lane supplies of one row in one piece: lane `l` of a wavefront finds its operand (row `l % 16`,
+    columns `share * (l / 16) ..+ share`; CDNA4 ISA 7.1.4 and 7.1.5) at place `l` of a tile, and a
+    tile is contiguous.
+
+    | element | share | tile | for |
+    |---|---|---|---|
+    | `bf16` | 8 elements, 16 bytes | 16 x 32, 1 KiB | `v_mfma_f32_16x16x32_bf16` |
+    | `f4E2M1FN`, two a byte | 32 elements, 16 bytes | 16 x 128, 1 KiB | the 128-deep MFMA, or widened |
+    | `f8E8M0FNU`, scales of 32 elements each | 1 byte | 16 x 4, 64 bytes | the tile of the same number |
+
     Only `rows = 16` exists on gfx950.
   }];
   let parameters = (ins "int64_t":$rows);

@@ -183,24 +183,31 @@ static LogicalResult verifyShape(Operation *op, AffineMap shape) {
 }
 
 LogicalResult OperandOp::verify() {
-  if (failed(verifyElement(*this, getElement())) || failed(verifyShape(*this, getShape())))
+  Type element = getElement();
+  bool packed = isa<Float4E2M1FNType, Float8E8M0FNUType>(element);
+  if ((!packed && failed(verifyElement(*this, element))) || failed(verifyShape(*this, getShape())))
     return failure();
-  if (!getLayout() || isa<RowMajorAttr>(*getLayout()))
-    return success();
+  if (!getLayout() || isa<RowMajorAttr>(*getLayout())) {
+    if (!packed)
+      return success();
+    return emitOpError() << "expected layout #mono.mfma_rows<16> for element type " << element;
+  }
   auto rows = dyn_cast<MfmaRowsAttr>(*getLayout());
   if (!rows)
     return emitOpError() << "expected layout #mono.row_major or #mono.mfma_rows<16>, but got "
                          << *getLayout();
+  std::optional<int64_t> depth = mfmaTileDepth(element);
   SmallVector<int64_t> shape = staticValues(getShape());
-  if (shape.size() != 2 || !getElement().isBF16())
-    return emitOpError() << "expected a bf16 matrix for layout #mono.mfma_rows<16>, but got "
-                         << shape.size() << " axes of " << getElement();
-  int64_t n = shape[0], k = shape[1];
+  if (shape.size() < 2 || !depth)
+    return emitOpError() << "expected matrices of bf16, f4E2M1FN or f8E8M0FNU for layout "
+                            "#mono.mfma_rows<16>, but got "
+                         << shape.size() << " axes of " << element;
+  int64_t n = shape[shape.size() - 2], k = shape.back();
   if (!ShapedType::isDynamic(n) && n % rows.getRows() != 0)
     return emitOpError() << "expected a multiple of " << rows.getRows()
                          << " rows for layout #mono.mfma_rows<16>, but got " << n;
-  if (!ShapedType::isDynamic(k) && k % gfx950::kMfmaK != 0)
-    return emitOpError() << "expected a multiple of " << gfx950::kMfmaK
+  if (!ShapedType::isDynamic(k) && k % *depth != 0)
+    return emitOpError() << "expected a multiple of " << *depth
                          << " columns for layout #mono.mfma_rows<16>, but got " << k;
   return success();
 }

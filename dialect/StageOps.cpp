@@ -2,6 +2,7 @@
 #include "dialect/Describe.h"
 #include "dialect/Exprs.h"
 #include "dialect/Mono.h"
+#include "dialect/VerifyBox.h"
 
 #include "dialect/target/Gfx950.h"
 #include "mlir/IR/Builders.h"
@@ -22,6 +23,16 @@ std::string mono::describe(Value value) {
   return name ? (kind + " '" + name.getValue() + "'").str() : kind.str();
 }
 
+std::optional<int64_t> mono::mfmaTileDepth(Type element) {
+  if (element.isBF16())
+    return gfx950::kMfmaK;
+  if (isa<Float4E2M1FNType>(element))
+    return gfx950::kMfmaMxK;
+  if (isa<Float8E8M0FNUType>(element))
+    return gfx950::kMfmaMxK / gfx950::kMxBlock;
+  return std::nullopt;
+}
+
 std::optional<Declared> mono::declaredBy(Value handle) {
   return llvm::TypeSwitch<Operation *, std::optional<Declared>>(handle.getDefiningOp())
       .Case<OperandOp>([](auto op) {
@@ -35,23 +46,18 @@ std::optional<Declared> mono::declaredBy(Value handle) {
       .Default([](Operation *) { return std::nullopt; });
 }
 
-namespace {
-
-std::string text(AffineExpr expr) {
+std::string mono::text(AffineExpr expr) {
   std::string result;
   llvm::raw_string_ostream(result) << expr;
   return result;
 }
 
-/// Whether an offset is a multiple of `step` for every task. What parameters still decide counts as
-/// one: binding makes them constants and verifies again.
-bool isMultiple(AffineMap offsets, unsigned axis, int64_t step) {
+bool mono::isMultiple(AffineMap offsets, unsigned axis, int64_t step) {
   return offsets.getNumSymbols() > 0 || offsets.getResult(axis).isMultipleOf(step);
 }
 
-/// Checks that `[offsets] [sizes]` fits what is known of the shape of `source`. Offsets that depend
-/// on the task are bounded when the schedule is bound.
-LogicalResult verifyBox(Operation *op, Value source, AffineMap offsets, ArrayRef<int64_t> sizes) {
+LogicalResult mono::verifyBox(Operation *op, Value source, AffineMap offsets,
+                              ArrayRef<int64_t> sizes) {
   std::optional<Declared> declared = declaredBy(source);
   if (!declared)
     return success(); // an argument of a routine: checked where it is inlined
@@ -79,6 +85,8 @@ LogicalResult verifyBox(Operation *op, Value source, AffineMap offsets, ArrayRef
   }
   return success();
 }
+
+namespace {
 
 /// Sizes of the box that a tensor of lower rank fills: ones in front.
 SmallVector<int64_t> boxOf(RankedTensorType tensor, size_t rank) {
@@ -117,8 +125,9 @@ LogicalResult verifyRowMajor(Operation *op, Value source) {
   return noteDeclaration(diag, source);
 }
 
-/// The tensor `[offsets] [sizes]` of `source` gives; sizes that a parameter decides agree with any.
-LogicalResult verifyResult(Operation *op, Type type, ArrayRef<int64_t> shape, Type element) {
+} // namespace
+
+LogicalResult mono::verifyResult(Operation *op, Type type, ArrayRef<int64_t> shape, Type element) {
   auto tensor = cast<RankedTensorType>(type);
   if (tensor.getElementType() == element &&
       succeeded(verifyCompatibleShape(tensor.getShape(), shape)))
@@ -126,8 +135,6 @@ LogicalResult verifyResult(Operation *op, Type type, ArrayRef<int64_t> shape, Ty
   return op->emitOpError() << "expected result type " << RankedTensorType::get(shape, element)
                            << ", but got " << type;
 }
-
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // Load, store
@@ -163,10 +170,174 @@ LogicalResult StoreOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// Gather, scatter
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+LogicalResult verifyIndices(Operation *op, Value rows) {
+  auto type = cast<RankedTensorType>(rows.getType());
+  if (type.getRank() == 1)
+    return success();
+  return op->emitOpError() << "expected indices of 1 axis, but got " << type.getRank();
+}
+
+/// Region `into` takes as many rows as there are indices, each as long as a row of `source`.
+LogicalResult verifyRowsInto(Operation *op, const Declared &source, Value rows, Value into) {
+  std::optional<Declared> region = declaredBy(into);
+  if (!region)
+    return success();
+  if (!into.getDefiningOp<RegionOp>())
+    return op->emitOpError() << "expected a region after 'into', but got " << describe(into);
+  if (region->element != source.element)
+    return op->emitOpError() << "expected " << source.element << " in " << describe(into)
+                             << ", but got " << region->element;
+  int64_t count = cast<RankedTensorType>(rows.getType()).getShape().front();
+  if (region->shape.size() == 2 &&
+      succeeded(verifyCompatibleShape(region->shape, {count, source.shape.back()})))
+    return success();
+  return op->emitOpError() << "expected a region of one row for each index, but " << describe(into)
+                           << " has another shape";
+}
+
+} // namespace
+
+LogicalResult GatherOp::verify() {
+  if (failed(verifyIndices(*this, getRows())) || failed(verifyRowMajor(*this, getSource())))
+    return failure();
+  if (static_cast<bool>(getRegion()) == static_cast<bool>(getResult()))
+    return emitOpError() << "expected either a result or 'into'";
+  std::optional<Declared> source = declaredBy(getSource());
+  if (!source)
+    return success();
+  if (auto operand = getSource().getDefiningOp<OperandOp>();
+      operand && operand.getAccess() == Access::Write)
+    return emitOpError() << "expected an operand that may be read, but " << describe(getSource())
+                         << " is declared 'write'";
+  if (std::optional<Declared> fresh = getFresh() ? declaredBy(getFresh()) : std::nullopt) {
+    if (!getFresh().getDefiningOp<RegionOp>() || fresh->element != source->element ||
+        failed(verifyCompatibleShape(fresh->shape.back(), source->shape.back())))
+      return emitOpError() << "expected a region with rows like those of " << describe(getSource())
+                           << " after 'or', but got " << describe(getFresh());
+  }
+  if (getRegion())
+    return verifyRowsInto(*this, *source, getRows(), getRegion());
+  auto rows = cast<RankedTensorType>(getRows().getType());
+  SmallVector<int64_t> shape(rows.getShape());
+  if (cast<RankedTensorType>(getResult().getType()).getRank() > 1)
+    shape.push_back(source->shape.back());
+  else if (getFresh())
+    return emitOpError() << "expected whole rows with 'or', but got a result of 1 axis";
+  return verifyResult(*this, getResult().getType(), shape, source->element);
+}
+
+LogicalResult ScatterOp::verify() {
+  if (failed(verifyIndices(*this, getRows())) || failed(verifyRowMajor(*this, getTarget())))
+    return failure();
+  auto value = cast<RankedTensorType>(getValue().getType());
+  auto rows = cast<RankedTensorType>(getRows().getType());
+  if (value.getRank() != 2 ||
+      failed(verifyCompatibleShape(value.getShape().front(), rows.getShape().front())))
+    return emitOpError() << "expected a value of 2 axes with one row for each index, but got "
+                         << value;
+  std::optional<Declared> target = declaredBy(getTarget());
+  if (!target)
+    return success();
+  auto operand = getTarget().getDefiningOp<OperandOp>();
+  if (!operand || operand.getAccess() != Access::Update)
+    return emitOpError() << "expected an operand declared 'update', but got "
+                         << describe(getTarget());
+  if (value.getElementType() != target->element)
+    return emitOpError() << "expected " << target->element << " for " << describe(getTarget())
+                         << ", but got " << value.getElementType();
+  if (getOffsets().getNumResults() != 1)
+    return emitOpError() << "expected one offset, the first column, but got "
+                         << getOffsets().getNumResults();
+  int64_t column = staticValues(getOffsets()).front(), width = value.getShape().back(),
+          columns = target->shape.back();
+  if (!ShapedType::isDynamic(column) && !ShapedType::isDynamic(width) &&
+      !ShapedType::isDynamic(columns) && (column < 0 || column > columns - width))
+    return emitOpError() << "expected columns inside " << describe(getTarget()) << ", but got "
+                         << column << " to " << column + width << " of " << columns;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Stream, contract
 //===----------------------------------------------------------------------===//
 
 SmallVector<int64_t> StreamOp::getStaticSizes() { return staticValues(getSizes()); }
+
+/// The scales of MXFP4 weights: an operand of the same shape with one for each 32 elements.
+static LogicalResult verifyScales(StreamOp op, const Declared &weights) {
+  if (!op.getScales())
+    return op.emitOpError() << "expected 'scaled' and the operand of the scales for weights of "
+                            << weights.element;
+  std::optional<Declared> scales = declaredBy(op.getScales());
+  if (!scales)
+    return success();
+  SmallVector<int64_t> shape(weights.shape);
+  if (!ShapedType::isDynamic(shape.back()))
+    shape.back() /= gfx950::kMxBlock;
+  if (!isa<Float8E8M0FNUType>(scales->element) || !isa_and_nonnull<MfmaRowsAttr>(scales->layout) ||
+      failed(verifyCompatibleShape(scales->shape, shape))) {
+    InFlightDiagnostic diag = op.emitOpError() << "expected scales of type f8E8M0FNU in layout "
+                                                  "#mono.mfma_rows<16>, one for each 32 columns of "
+                                               << describe(op.getSource()) << ", but "
+                                               << describe(op.getScales()) << " is something else";
+    return noteDeclaration(diag, op.getScales());
+  }
+  return success();
+}
+
+/// Number of axes, scales and groups agree with the element type.
+static LogicalResult verifyForm(StreamOp op, const Declared &weights) {
+  bool isMx = isa<Float4E2M1FNType>(weights.element);
+  if (!isMx && !weights.element.isBF16())
+    return op.emitOpError() << "expected weights of bf16 or f4E2M1FN, but "
+                            << describe(op.getSource()) << " has " << weights.element;
+  if (!isMx && (op.getScales() || op.getGroups()))
+    return op.emitOpError() << "expected 'scaled' and 'groups' with weights of f4E2M1FN only, but "
+                            << describe(op.getSource()) << " has " << weights.element;
+  if (isMx && failed(verifyScales(op, weights)))
+    return failure();
+  size_t axes = op.getGroups() ? 3 : 2;
+  if (weights.shape.size() != axes)
+    return op.emitOpError() << "expected " << describe(op.getSource()) << " to have " << axes
+                            << " axes " << (op.getGroups() ? "with" : "without")
+                            << " 'groups', but got " << weights.shape.size();
+  if (op.getGroups() && cast<RankedTensorType>(op.getGroups().getType()).getRank() != 1)
+    return op.emitOpError() << "expected a list of groups of 1 axis";
+  return success();
+}
+
+/// Wavefronts share rows and depth in whole tiles.
+static LogicalResult verifyShares(StreamOp op, bool isMx) {
+  auto schedule = op->getParentOfType<ScheduleOp>();
+  if (!schedule)
+    return success();
+  int64_t waves = schedule.getThreads() / gfx950::kWaveSize, splitK = op.getSplitK();
+  if (waves % splitK != 0)
+    return op.emitOpError() << "expected split_k to divide the " << waves
+                            << " wavefronts of the workgroup, but got " << splitK;
+  if (isMx && splitK != waves)
+    return op.emitOpError() << "expected split_k(" << waves
+                            << "), all wavefronts, for weights of f4E2M1FN, but got " << splitK;
+  int64_t rowUnit = gfx950::kMfmaM * (waves / splitK);
+  int64_t depthUnit = isMx ? gfx950::kMfmaMxK : gfx950::kMfmaK * splitK;
+  int64_t rows = op.getRowCount(), depth = op.getDepth();
+  if (!ShapedType::isDynamic(rows) && rows % rowUnit != 0)
+    return op.emitOpError() << "expected a multiple of " << rowUnit << " rows (16 for each of "
+                            << waves / splitK << " wavefronts that share them), but got " << rows;
+  if (ShapedType::isDynamic(depth) || depth % depthUnit == 0)
+    return success();
+  if (isMx)
+    return op.emitOpError() << "expected a depth that is a multiple of " << depthUnit
+                            << ", the tile of f4E2M1FN weights, but got " << depth;
+  return op.emitOpError() << "expected a depth that is a multiple of " << depthUnit
+                          << " (32 for each of " << splitK << " wavefronts that share it), but got "
+                          << depth;
+}
 
 LogicalResult StreamOp::verify() {
   std::optional<Declared> declared = declaredBy(getSource());
@@ -180,33 +351,39 @@ LogicalResult StreamOp::verify() {
                                                    : Attribute(RowMajorAttr::get(getContext())));
     return noteDeclaration(diag, getSource());
   }
-  SmallVector<int64_t> sizes = getStaticSizes();
-  if (failed(verifyBox(*this, getSource(), getOffsets(), sizes)))
+  if (failed(verifyForm(*this, *declared)) ||
+      failed(verifyBox(*this, getSource(), getOffsets(), getStaticSizes())))
     return failure();
-  for (auto [axis, step] : {std::pair{0, gfx950::kMfmaM}, std::pair{1, gfx950::kMfmaK}})
+  unsigned depthAxis = declared->shape.size() - 1;
+  int64_t tileDepth = *mfmaTileDepth(declared->element);
+  for (auto [axis, step] :
+       {std::pair{depthAxis - 1, gfx950::kMfmaM}, std::pair{depthAxis, tileDepth}})
     if (!isMultiple(getOffsets(), axis, step))
       return emitOpError() << "expected an offset on axis " << axis << " that is a multiple of "
                            << step << ", the tile of #mono.mfma_rows<16>, but got "
                            << text(getOffsets().getResult(axis));
-  auto schedule = (*this)->getParentOfType<ScheduleOp>();
-  if (!schedule)
-    return success();
-  int64_t waves = schedule.getThreads() / gfx950::kWaveSize, splitK = getSplitK();
-  if (waves % splitK != 0)
-    return emitOpError() << "expected split_k to divide the " << waves
-                         << " wavefronts of the workgroup, but got " << splitK;
-  int64_t rowUnit = gfx950::kMfmaM * (waves / splitK), depthUnit = gfx950::kMfmaK * splitK;
-  if (!ShapedType::isDynamic(sizes[0]) && sizes[0] % rowUnit != 0)
-    return emitOpError() << "expected a multiple of " << rowUnit << " rows (16 for each of "
-                         << waves / splitK << " wavefronts that share them), but got " << sizes[0];
-  if (!ShapedType::isDynamic(sizes[1]) && sizes[1] % depthUnit != 0)
-    return emitOpError() << "expected a depth that is a multiple of " << depthUnit
-                         << " (32 for each of " << splitK << " wavefronts that share it), but got "
-                         << sizes[1];
-  return success();
+  return verifyShares(*this, isa<Float4E2M1FNType>(declared->element));
 }
 
 SmallVector<int64_t> ContractOp::getStaticSizes() { return staticValues(getSizes()); }
+
+/// `rows(%map)`: a row for each group of the weights.
+static LogicalResult verifyRowMap(ContractOp op) {
+  auto map = cast<RankedTensorType>(op.getRows().getType());
+  if (map.getRank() != 2)
+    return op.emitOpError() << "expected 'rows' of 2 axes (groups, rows), but got "
+                            << map.getRank();
+  auto stream = op.getWeights().getDefiningOp<StreamOp>();
+  if (!stream)
+    return success();
+  if (!stream.getGroups())
+    return op.emitOpError() << "expected weights with 'groups' for 'rows'";
+  auto list = cast<RankedTensorType>(stream.getGroups().getType());
+  if (succeeded(verifyCompatibleShape(list.getShape().front(), map.getShape().front())))
+    return success();
+  return op.emitOpError() << "expected 'rows' for each of " << list.getShape().front()
+                          << " groups, but got " << map.getShape().front();
+}
 
 LogicalResult ContractOp::verify() {
   std::optional<Declared> memory = declaredBy(getSource());
@@ -217,18 +394,22 @@ LogicalResult ContractOp::verify() {
                          << " has " << memory->shape.size() << " axes of " << memory->element;
   SmallVector<int64_t> sizes = getStaticSizes();
   if (failed(verifyRowMajor(*this, getSource())) ||
-      failed(verifyBox(*this, getSource(), getOffsets(), sizes)))
+      failed(verifyBox(*this, getSource(), getOffsets(), sizes)) ||
+      (getRows() && failed(verifyRowMap(*this))))
     return failure();
-  if (!ShapedType::isDynamic(sizes[0]) && sizes[0] > gfx950::kMfmaN)
+  int64_t rows = getRowCount();
+  if (!ShapedType::isDynamic(rows) && rows > gfx950::kMfmaN)
     return emitOpError() << "expected at most " << gfx950::kMfmaN
-                         << " activation rows (the N side of MFMA 16x16x32), but got " << sizes[0];
+                         << " activation rows (the N side of MFMA 16x16x32), but got " << rows;
   auto stream = getWeights().getDefiningOp<StreamOp>();
   if (!stream)
     return success();
-  SmallVector<int64_t> weightSizes = stream.getStaticSizes();
-  if (weightSizes.size() != 2)
+  if (stream.getStaticSizes().size() < 2)
     return success(); // the stream itself is wrong and says so
-  int64_t depth = weightSizes[1];
+  if (stream.getScales() && getSource().getDefiningOp<OperandOp>())
+    return emitOpError() << "expected activations in a region for weights of f4E2M1FN, but got "
+                         << describe(getSource());
+  int64_t depth = stream.getDepth();
   if (!ShapedType::isDynamic(sizes[1]) && !ShapedType::isDynamic(depth) && sizes[1] != depth) {
     InFlightDiagnostic diag = emitOpError() << "expected a depth of " << depth
                                             << ", that of the weights, but got " << sizes[1];
@@ -239,7 +420,8 @@ LogicalResult ContractOp::verify() {
     return emitOpError() << "expected a depth offset that is a multiple of 8 elements (16-byte "
                             "loads), but got "
                          << text(getOffsets().getResult(1));
-  return verifyResult(*this, getType(), {sizes[0], weightSizes[0]}, Float32Type::get(getContext()));
+  return verifyResult(*this, getType(), {rows, stream.getRowCount()},
+                      Float32Type::get(getContext()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -309,6 +491,19 @@ LogicalResult ReceiveOp::verify() {
     return verifyResult(*this, getResult().getType(), ArrayRef(sizes).drop_front(),
                         Float32Type::get(getContext()));
   return verifyResult(*this, getResult().getType(), sizes, mailbox->element);
+}
+
+LogicalResult ReceiveRowsOp::verify() {
+  if (failed(verifyIndices(*this, getRows())))
+    return failure();
+  std::optional<Declared> mailbox = declaredBy(getSource());
+  if (!mailbox)
+    return success();
+  int64_t last = mailbox->shape.back();
+  if (mailbox->element.isBF16() && !ShapedType::isDynamic(last) && last % 2 != 0)
+    return emitOpError() << "expected rows of an even length (two bf16 share a tagged word), but "
+                         << describe(getSource()) << " has " << last;
+  return verifyRowsInto(*this, *mailbox, getRows(), getRegion());
 }
 
 //===----------------------------------------------------------------------===//

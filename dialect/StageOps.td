@@ -58,29 +58,93 @@ def Mono_StoreOp : Mono_Op<"store", [MemoryEffects<[MemWrite]>]> {
   let hasVerifier = 1;
 }
 
+def Mono_GatherOp : Mono_Op<"gather", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "rows, or single elements, that a tensor of indices names";
+  let description = [{
+    `source` is a row-major operand or a region, seen as rows: its last axis is a row, the axes
+    before it are counted together. Row i of the result, or of the region after `into`, is row
+    `rows[i]`; an index outside the source gives zeros, so that -1 stands for "nothing". A result
+    that has the shape of `rows` takes single elements instead, counted over all axes.
+
+    `or %fresh` continues the source with the rows of a region: index R + j of a source of R rows is
+    row j of `fresh`. An operand that mono.scatter writes in the same launch can only be read so: its
+    old rows from memory, those of this launch from LDS. That no index names a row in memory which
+    this launch writes is up to the schedule; the emulator's race check sees it.
+
+    Example (test/dialect/ops.mlir):
+    ```mlir
+    mono.gather %cache or %new at %ids into %keys : tensor<8xi32>
+    %page = mono.gather %table at %ids : tensor<8xi32> -> tensor<8xi32>
+    ```
+  }];
+  let arguments = (ins Mono_BufferType:$source, Optional<Mono_BufferType>:$fresh, I32Tensor:$rows,
+                       Optional<Mono_BufferType>:$region);
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let assemblyFormat = [{
+    $source (`or` $fresh^)? `at` $rows (`into` $region^)? attr-dict
+    `:` type($rows) (`->` type($result)^)?
+  }];
+  let hasVerifier = 1;
+}
+
+def Mono_ScatterOp : Mono_Op<"scatter", [MemoryEffects<[MemWrite]>]> {
+  let summary = "write rows of an operand that a tensor of indices names";
+  let description = [{
+    Row i of `value` goes to row `rows[i]` of a row-major operand with access `update`, from the
+    column in brackets on. An index outside the operand writes nothing. No two entries of one launch
+    may name the same elements: which of them would stay is chance.
+
+    Example (test/dialect/ops.mlir):
+    ```mlir
+    mono.scatter %v, %cache[64] at %ids : tensor<8x64xbf16>, tensor<8xi32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$value, Mono_BufferType:$target,
+                       Variadic<Index>:$offset_args, AffineMapAttr:$offsets, I32Tensor:$rows);
+  let assemblyFormat = [{
+    $value `,` $target `` custom<Exprs>($offset_args, $offsets) `at` $rows attr-dict
+    `:` type($value) `,` type($rows)
+  }];
+  let hasVerifier = 1;
+}
+
 def Mono_StreamOp : Mono_SliceOp<"stream", [MemoryEffects<[MemRead]>]> {
   let summary = "start to fetch weight rows";
   let description = [{
     The first loads of the rows are issued here, before any later wait of the task; `mono.contract`
     consumes them and issues the rest. Each weight byte is read once. The operand has the layout
-    `#mono.mfma_rows<16>`; rows come in sixteens, depth in 32s a wavefront.
+    `#mono.mfma_rows<16>`; rows come in sixteens.
 
-    `split_k(w)`: w groups of wavefronts share the depth, the others share the rows.
+    bf16 weights: a matrix, depth in 32s a wavefront. `split_k(w)`: w groups of wavefronts share the
+    depth, the others share the rows.
+
+    MXFP4 weights (`f4E2M1FN`, with the operand of their scales after `scaled`): depth in 128s, and
+    `split_k` is the number of wavefronts, which take the 128-deep tiles in turn.
+    `groups(%list)` takes, of matrices `[E, N, K]`, those the list names, one after the other, up to
+    the first entry that is not an index of the first axis (-1 ends a list; an empty one reads
+    nothing): the experts that routing has chosen.
 
     Example (test/dialect/ops.mlir):
     ```mlir
     %w = mono.stream %w_o[%t * 32, 0] [32, 2048] split_k(8)
+    %e = mono.stream %w_up[0, %t * 32, 0] [8, 32, 1024] scaled %w_up_scale groups(%ids : tensor<8xi32>) split_k(8)
     ```
   }];
   let arguments = (ins Mono_BufferType:$source, Variadic<Index>:$offset_args, AffineMapAttr:$offsets,
                        Variadic<Index>:$size_args, AffineMapAttr:$sizes,
+                       Optional<Mono_BufferType>:$scales, Optional<I32Tensor>:$groups,
                        ConfinedAttr<I64Attr, [IntPositive]>:$split_k);
   let results = (outs Mono_StreamType:$result);
   let assemblyFormat = [{
     $source `` custom<Exprs>($offset_args, $offsets) custom<Exprs>($size_args, $sizes)
+    (`scaled` $scales^)? (`groups` `(` $groups^ `:` type($groups) `)`)?
     `split_k` `(` $split_k `)` attr-dict
   }];
-  let extraClassDeclaration = sliceDeclaration;
+  let extraClassDeclaration = sliceDeclaration # [{
+    /// Rows and depth of the box, of each matrix; `?` where a parameter decides.
+    int64_t getRowCount() { return getStaticSizes().end()[-2]; }
+    int64_t getDepth() { return getStaticSizes().back(); }
+  }];
   let hasVerifier = 1;
 }
 
@@ -92,21 +156,33 @@ def Mono_ContractOp : Mono_SliceOp<"contract", [MemoryEffects<[MemRead]>]> {
     16 of them. The partial sums of the wavefronts are added in rising order of depth, so a result
     never changes from run to run.
 
-    Activations are a box of a row-major operand or of a region.
+    Activations are a box of a row-major operand or of a region. MXFP4 weights are widened to bf16
+    with their scales, exactly, and take their activations from a region.
+
+    With groups, the sum runs over the groups too. `rows(%map)`, a tensor [groups, rows], says which
+    row of the box is the activation row of each group; an index outside the box stands for zeros.
 
     Example (test/dialect/ops.mlir):
     ```mlir
     %p = mono.contract %h[0, 0] [%S, 2048], %w : tensor<?x32xf32>
+    %y = mono.contract %u[0, 0] [16, 1024] rows(%map : tensor<8x4xi32>), %e : tensor<4x32xf32>
     ```
   }];
   let arguments = (ins Mono_BufferType:$source, Variadic<Index>:$offset_args, AffineMapAttr:$offsets,
-                       Variadic<Index>:$size_args, AffineMapAttr:$sizes, Mono_StreamType:$weights);
+                       Variadic<Index>:$size_args, AffineMapAttr:$sizes, Optional<I32Tensor>:$rows,
+                       Mono_StreamType:$weights);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    $source `` custom<Exprs>($offset_args, $offsets) custom<Exprs>($size_args, $sizes) `,` $weights
-    attr-dict `:` type($result)
+    $source `` custom<Exprs>($offset_args, $offsets) custom<Exprs>($size_args, $sizes)
+    (`rows` `(` $rows^ `:` type($rows) `)`)? `,` $weights attr-dict `:` type($result)
   }];
-  let extraClassDeclaration = sliceDeclaration;
+  let extraClassDeclaration = sliceDeclaration # [{
+    /// Rows of the result: those of `rows`, or of the box; `?` where a parameter decides.
+    int64_t getRowCount() {
+      return getRows() ? ::llvm::cast<::mlir::RankedTensorType>(getRows().getType()).getShape().back()
+                       : getStaticSizes().front();
+    }
+  }];
   let hasVerifier = 1;
 }
 
@@ -153,6 +229,23 @@ def Mono_ReceiveOp : Mono_SliceOp<"receive", [MemoryEffects<[MemRead, MemWrite]>
     (`sum` $sum^)? (`into` $region^)? attr-dict (`:` type($result)^)?
   }];
   let extraClassDeclaration = sliceDeclaration;
+  let hasVerifier = 1;
+}
+
+def Mono_ReceiveRowsOp : Mono_Op<"receive_rows", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "wait for rows of a mailbox that a tensor of indices names";
+  let description = [{
+    The mailbox is seen as rows like the source of mono.gather. Row i of `region` is row `rows[i]`; an
+    index outside the mailbox gives zeros. Which rows are named is known at run time only, so the
+    checks take it to wait for all of them: every row must be posted.
+
+    Example (test/dialect/ops.mlir):
+    ```mlir
+    mono.receive_rows %parts at %ids into %keys : tensor<8xi32>
+    ```
+  }];
+  let arguments = (ins Mono_MailboxType:$source, I32Tensor:$rows, Mono_BufferType:$region);
+  let assemblyFormat = "$source `at` $rows `into` $region attr-dict `:` type($rows)";
   let hasVerifier = 1;
 }
 

@@ -23,11 +23,25 @@ Expected<HostTensor> readRowMajor(Group &group, unsigned rank, const Operand &op
   return tensor;
 }
 
+/// Makes the operand slice by slice, so that it is in memory once beside its place on the device.
+static Error provideOperand(Group &group, Problem &problem, unsigned rank, const Operand &operand) {
+  TensorType slice = sliceType(operand.type);
+  size_t sliceBytes = slice.bytes();
+  std::vector<uint8_t> packed(operand.type.bytes()), rowMajor(sliceBytes);
+  for (size_t i = 0; i < sliceCount(operand.type); ++i) {
+    problem.fill(rank, operand, i, rowMajor);
+    if (Error error =
+            pack(slice, rowMajor, MutableArrayRef(packed).slice(i * sliceBytes, sliceBytes)))
+      return addContext(std::move(error), operand.name);
+  }
+  return group.write(rank, operand.name, packed);
+}
+
 Error provide(Group &group, Problem &problem, OperandAccess access) {
   for (unsigned rank = 0; rank < group.ranks(); ++rank)
     for (const Operand &operand : group.manifest().operands)
       if (operand.access == access)
-        if (Error error = writeRowMajor(group, rank, operand, problem.input(rank, operand)))
+        if (Error error = provideOperand(group, problem, rank, operand))
           return error;
   return Error::success();
 }

@@ -33,11 +33,15 @@ uint64_t HashTensor::word(uint64_t index) const {
 template <typename T, typename Make>
 static void generate(const HashTensor &words, MutableArrayRef<T> out, uint64_t start, Make make) {
   constexpr size_t piece = 1 << 16;
-  parallelFor(0, divideCeil(out.size(), piece), [&](size_t index) {
+  auto generatePiece = [&](size_t index) {
     size_t begin = index * piece, end = std::min(out.size(), begin + piece);
     for (size_t i = begin; i < end; ++i)
       out[i] = make(words.word(start + i));
-  });
+  };
+  if (out.size() <= piece)
+    generatePiece(0); // tensors read in small pieces pay for no thread
+  else
+    parallelFor(0, divideCeil(out.size(), piece), generatePiece);
 }
 
 /// In [-1, 1): the upper 24 bits, exact in f32.

@@ -1,6 +1,7 @@
 // Host tensors and verdicts.
 #include "models/Problem.h"
 #include "models/BFloat16.h"
+#include "models/Mxfp4.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Endian.h"
@@ -10,10 +11,10 @@ using namespace llvm;
 namespace mono::models {
 
 std::vector<double> HostTensor::values() const {
-  unsigned width = elementBytes(type.element);
-  std::vector<double> result(bytes.size() / width);
+  unsigned bits = elementBits(type.element);
+  std::vector<double> result(bytes.size() * 8 / bits);
   for (size_t i = 0; i < result.size(); ++i) {
-    const uint8_t *at = &bytes[i * width];
+    const uint8_t *at = &bytes[i * bits / 8];
     switch (type.element) {
     case ElementType::BF16:
       result[i] = toFloat(support::endian::read16le(at));
@@ -24,9 +25,34 @@ std::vector<double> HostTensor::values() const {
     case ElementType::I32:
       result[i] = static_cast<int32_t>(support::endian::read32le(at));
       break;
+    case ElementType::FP4E2M1:
+      result[i] = fp4Value(i % 2 == 0 ? *at : *at >> 4);
+      break;
+    case ElementType::E8M0:
+      result[i] = numeric::decodeE8M0(*at);
+      break;
     }
   }
   return result;
+}
+
+size_t sliceCount(const TensorType &type) {
+  return type.shape.size() >= 3 ? static_cast<size_t>(type.shape.front()) : 1;
+}
+
+TensorType sliceType(const TensorType &type) {
+  TensorType slice = type;
+  if (type.shape.size() >= 3)
+    slice.shape.front() = 1;
+  return slice;
+}
+
+std::vector<uint8_t> Problem::input(unsigned rank, const Operand &operand) {
+  std::vector<uint8_t> bytes(operand.type.bytes());
+  size_t sliceBytes = sliceType(operand.type).bytes();
+  for (size_t slice = 0; slice < sliceCount(operand.type); ++slice)
+    fill(rank, operand, slice, MutableArrayRef(bytes).slice(slice * sliceBytes, sliceBytes));
+  return bytes;
 }
 
 void Report::atMost(std::string what, double measured, double bar) {

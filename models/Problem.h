@@ -45,11 +45,22 @@ private:
   std::vector<Finding> lines;
 };
 
+/// The pieces in which inputs are made, so that no host needs an operand of hundreds of megabytes
+/// twice: a tensor of three or more dimensions has one for each index of the first, e.g. an expert
+/// each; another tensor is one piece.
+size_t sliceCount(const TensorType &type);
+/// The type of one piece: the same, but 1 as first dimension of a tensor in several pieces.
+TensorType sliceType(const TensorType &type);
+
 class Problem {
 public:
   virtual ~Problem() = default;
-  /// Row-major bytes of the operand (access read or update) on `rank`.
-  virtual std::vector<uint8_t> input(unsigned rank, const Operand &operand) = 0;
+  /// Writes the row-major bytes of one slice of the operand (access read or update) on `rank`;
+  /// `out` has the bytes of sliceType().
+  virtual void fill(unsigned rank, const Operand &operand, size_t slice,
+                    llvm::MutableArrayRef<uint8_t> out) = 0;
+  /// All slices of the operand.
+  std::vector<uint8_t> input(unsigned rank, const Operand &operand);
   /// Compares the outputs of all ranks with what must come out.
   virtual void check(llvm::ArrayRef<RankOutputs> outputs, Report &report) = 0;
 };

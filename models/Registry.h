@@ -17,6 +17,8 @@ using Params = std::vector<std::pair<std::string, int64_t>>;
 /// The references of one schedule.
 struct Model {
   llvm::StringLiteral schedule;
+  /// Where the schedule is: folder below models/ and file name.
+  llvm::StringLiteral file;
   /// Random inputs under a seed, and the reference on them. Error when the manifest's operands are
   /// not those of the schedule the model knows.
   llvm::Expected<std::unique_ptr<Problem>> (*random)(const Manifest &, uint64_t seed);
@@ -28,6 +30,9 @@ struct Model {
 
 /// Null when no model knows the schedule.
 const Model *findModel(llvm::StringRef schedule);
+/// The model of a schedule file, known by its folder and name or by the schedule's own name; null
+/// when no model has it.
+const Model *findModelOfFile(llvm::StringRef path);
 /// Names of all known schedules, for messages: "attn_out_router, ...".
 std::string knownModels();
 

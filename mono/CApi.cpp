@@ -160,15 +160,29 @@ static Expected<CompileSettings> compileSettings(const mono_compile_options *giv
   return settings;
 }
 
+static mono_element describe(ElementType element) {
+  switch (element) {
+  case ElementType::BF16:
+    return MONO_BF16;
+  case ElementType::F32:
+    return MONO_F32;
+  case ElementType::I32:
+    return MONO_I32;
+  case ElementType::FP4E2M1:
+    return MONO_FP4_E2M1;
+  case ElementType::E8M0:
+    return MONO_E8M0;
+  }
+  return MONO_BF16;
+}
+
 static mono_operand describe(const Operand &operand) {
   mono_operand result = {};
   result.name = operand.name.c_str();
   result.access = operand.access == OperandAccess::Read    ? MONO_READ
                   : operand.access == OperandAccess::Write ? MONO_WRITE
                                                            : MONO_UPDATE;
-  result.element = operand.type.element == ElementType::BF16  ? MONO_BF16
-                   : operand.type.element == ElementType::F32 ? MONO_F32
-                                                              : MONO_I32;
+  result.element = describe(operand.type.element);
   result.is_weight = operand.role == Role::Weight;
   result.rank = operand.type.shape.size();
   result.shape = operand.type.shape.data();

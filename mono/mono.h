@@ -127,7 +127,13 @@ MONO_API const mono_kernel_info *mono_kernel_get_info(const mono_kernel *kernel)
 MONO_API const mono_parameter *mono_kernel_get_parameter(const mono_kernel *kernel, size_t index);
 
 typedef enum mono_access { MONO_READ = 0, MONO_WRITE = 1, MONO_UPDATE = 2 } mono_access;
-typedef enum mono_element { MONO_BF16 = 0, MONO_F32 = 1, MONO_I32 = 2 } mono_element;
+typedef enum mono_element {
+  MONO_BF16 = 0,
+  MONO_F32 = 1,
+  MONO_I32 = 2,
+  MONO_FP4_E2M1 = 3, /* two a byte, the even element in the low nibble */
+  MONO_E8M0 = 4      /* scale of 32 FP4 elements */
+} mono_element;
 
 /* One kernel argument of the caller. */
 typedef struct mono_operand {

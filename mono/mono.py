@@ -20,7 +20,7 @@ _ABI_VERSION = 1
  OUT_OF_MEMORY, INTERNAL_ERROR) = range(9)
 
 _ACCESS = ("read", "write", "update")
-_ELEMENTS = ("bf16", "f32", "i32")
+_ELEMENTS = ("bf16", "f32", "i32", "f4E2M1FN", "f8E8M0FNU")
 
 
 class Error(Exception):
@@ -282,6 +282,7 @@ _DL_TYPES = {
     "bf16": {(_DL_BFLOAT, 16), (_DL_INT, 16), (_DL_UINT, 16)},
     "f32": {(_DL_FLOAT, 32)},
     "i32": {(_DL_INT, 32)},
+    "f8E8M0FNU": {(_DL_UINT, 8)},
 }
 _capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _capsule_pointer.restype = ctypes.c_void_p
@@ -300,7 +301,7 @@ def _from_dlpack(tensor, operand):
     view = _DLTensor.from_address(_capsule_pointer(capsule, b"dltensor"))
     shape = tuple(view.shape[:view.ndim])
     if shape != operand.shape or view.lanes != 1 or (
-            view.code, view.bits) not in _DL_TYPES[operand.element]:
+            view.code, view.bits) not in _DL_TYPES.get(operand.element, ()):
         raise Error(INVALID_ARGUMENT, f"operand '{operand.name}': expected {operand.element} "
                     f"{list(operand.shape)}, but got {view.bits}-bit elements of DLPack type "
                     f"{view.code}, {list(shape)}")

@@ -17,18 +17,37 @@ StringRef elementName(ElementType element) {
     return "f32";
   case ElementType::I32:
     return "i32";
+  case ElementType::FP4E2M1:
+    return "f4E2M1FN";
+  case ElementType::E8M0:
+    return "f8E8M0FNU";
   }
   return "";
 }
 
 Expected<ElementType> parseElementType(StringRef name) {
-  for (ElementType element : {ElementType::BF16, ElementType::F32, ElementType::I32})
+  for (ElementType element : {ElementType::BF16, ElementType::F32, ElementType::I32,
+                              ElementType::FP4E2M1, ElementType::E8M0})
     if (name == elementName(element))
       return element;
-  return makeError("expected element type bf16, f32 or i32, but got '{}'", name);
+  return makeError("expected element type bf16, f32, i32, f4E2M1FN or f8E8M0FNU, but got '{}'",
+                   name);
 }
 
-unsigned elementBytes(ElementType element) { return element == ElementType::BF16 ? 2 : 4; }
+unsigned elementBits(ElementType element) {
+  switch (element) {
+  case ElementType::BF16:
+    return 16;
+  case ElementType::F32:
+  case ElementType::I32:
+    return 32;
+  case ElementType::FP4E2M1:
+    return 4;
+  case ElementType::E8M0:
+    return 8;
+  }
+  return 0;
+}
 
 StringRef layoutName(Layout layout) {
   switch (layout) {
@@ -76,21 +95,49 @@ uint64_t TensorType::bytes() const {
   uint64_t count = 1;
   for (int64_t dimension : shape)
     count *= static_cast<uint64_t>(dimension);
-  return count * elementBytes(element);
+  return count * elementBits(element) / 8;
+}
+
+/// Rows of a tile of mfma_rows<16>.
+static constexpr int64_t tileRows = 16;
+
+/// Elements of one row that a lane holds of a tile of mfma_rows<16>; none if it does not take the
+/// type.
+static std::optional<int64_t> laneShare(ElementType element) {
+  switch (element) {
+  case ElementType::BF16:
+    return 8;
+  case ElementType::FP4E2M1:
+    return 32;
+  case ElementType::E8M0:
+    return 1;
+  case ElementType::F32:
+  case ElementType::I32:
+    break;
+  }
+  return std::nullopt;
 }
 
 Error TensorType::check() const {
   if (Expected<uint64_t> count = elementCount(shape); !count)
     return count.takeError();
+  if (element == ElementType::FP4E2M1 && (shape.empty() || shape.back() % 2 != 0))
+    return makeError("element type f4E2M1FN is packed two a byte: expected an even last dimension, "
+                     "but got {}",
+                     formatShape(shape));
   if (layout == Layout::RowMajor)
     return Error::success();
-  if (shape.size() != 2 || shape[0] % 16 != 0 || shape[1] % 32 != 0)
-    return makeError("layout mfma_rows<16>: expected shape [N, K] with N a multiple of 16 and K a "
-                     "multiple of 32, but got {}",
-                     formatShape(shape));
-  if (element != ElementType::BF16)
-    return makeError("layout mfma_rows<16>: expected element type bf16, but got {}",
+  std::optional<int64_t> share = laneShare(element);
+  if (!share)
+    return makeError("layout mfma_rows<16>: expected element type bf16, f4E2M1FN or f8E8M0FNU, but "
+                     "got {}",
                      elementName(element));
+  size_t axes = shape.size();
+  if (axes < 2 || shape[axes - 2] % tileRows != 0 || shape[axes - 1] % (4 * *share) != 0)
+    return makeError(
+        "layout mfma_rows<16>: expected a {} shape [..., N, K] with N a multiple of 16 "
+        "and K a multiple of {}, but got {}",
+        elementName(element), 4 * *share, formatShape(shape));
   return Error::success();
 }
 
@@ -103,15 +150,15 @@ static Error checkBytes(const TensorType &type, size_t from, size_t to) {
   return Error::success();
 }
 
-/// Calls move(row-major offset, packed offset) for every 16-byte group of a [N, K] bf16 matrix: the
-/// eight k that one lane holds of one row.
-template <typename Move> static void forEachLaneGroup(int64_t rows, int64_t columns, Move move) {
-  constexpr int64_t groupElements = 8, groupBytes = 16, tileRows = 16;
+/// Calls move(row-major offset, packed offset, bytes) for every lane's share of every tile.
+template <typename Move> static void forEachLaneShare(const TensorType &type, Move move) {
+  const int64_t shareBytes = *laneShare(type.element) * elementBits(type.element) / 8;
+  const int64_t shares = type.shape.back() * elementBits(type.element) / 8 / shareBytes;
+  const int64_t rows = type.bytes() / (shares * shareBytes); // leading axes join the rows
   for (int64_t n = 0; n < rows; ++n)
-    for (int64_t k = 0; k < columns; k += groupElements) {
-      int64_t tileAndGroup = n / tileRows * (columns / groupElements) + k / groupElements;
-      int64_t packedGroup = tileAndGroup * tileRows + n % tileRows;
-      move((n * columns + k) * 2, packedGroup * groupBytes);
+    for (int64_t k = 0; k < shares; ++k) {
+      int64_t packed = (n / tileRows * shares + k) * tileRows + n % tileRows;
+      move((n * shares + k) * shareBytes, packed * shareBytes, shareBytes);
     }
 }
 
@@ -121,8 +168,8 @@ Error pack(const TensorType &type, ArrayRef<uint8_t> rowMajor, MutableArrayRef<u
   if (type.layout == Layout::RowMajor)
     std::memcpy(packed.data(), rowMajor.data(), packed.size());
   else
-    forEachLaneGroup(type.shape[0], type.shape[1], [&](int64_t from, int64_t to) {
-      std::memcpy(packed.data() + to, rowMajor.data() + from, 16);
+    forEachLaneShare(type, [&](int64_t from, int64_t to, int64_t bytes) {
+      std::memcpy(packed.data() + to, rowMajor.data() + from, bytes);
     });
   return Error::success();
 }
@@ -133,8 +180,8 @@ Error unpack(const TensorType &type, ArrayRef<uint8_t> packed, MutableArrayRef<u
   if (type.layout == Layout::RowMajor)
     std::memcpy(rowMajor.data(), packed.data(), packed.size());
   else
-    forEachLaneGroup(type.shape[0], type.shape[1], [&](int64_t to, int64_t from) {
-      std::memcpy(rowMajor.data() + to, packed.data() + from, 16);
+    forEachLaneShare(type, [&](int64_t to, int64_t from, int64_t bytes) {
+      std::memcpy(rowMajor.data() + to, packed.data() + from, bytes);
     });
   return Error::success();
 }

@@ -12,22 +12,26 @@
 
 namespace mono {
 
-enum class ElementType { BF16, F32, I32 };
+/// FP4E2M1 is packed two a byte, the even element of the last dimension in the low nibble; E8M0 is
+/// the scale of 32 such elements (OCP MX).
+enum class ElementType { BF16, F32, I32, FP4E2M1, E8M0 };
 
-/// Name as manifests spell it: "bf16", "f32", "i32".
+/// Name as manifests spell it: "bf16", "f32", "i32", "f4E2M1FN", "f8E8M0FNU".
 llvm::StringRef elementName(ElementType element);
 /// Error for a name no element type has.
 llvm::Expected<ElementType> parseElementType(llvm::StringRef name);
-/// Bytes of one element.
-unsigned elementBytes(ElementType element);
+/// Bits of one element.
+unsigned elementBits(ElementType element);
 
 /// How the elements of a tensor lie in memory.
 enum class Layout {
   /// Last dimension contiguous.
   RowMajor,
-  /// "mfma_rows<16>": a [N, K] bf16 matrix as [N/16][K/32][4][16][8], so that each 1 KiB tile is
-  /// one
-  /// A operand of v_mfma_f32_16x16x32_bf16, 16 bytes a lane (CDNA4 ISA 7.1.4).
+  /// "mfma_rows<16>": matrices [..., N, K] whose 16-row tiles are A operands of MFMA, what a lane
+  /// supplies in one piece (CDNA4 ISA 7.1.4, 7.1.5): [N/16][K/(4 share)][4][16][share], where lane
+  /// 16 g + r holds group g of row r. bf16: a share is 8 elements, 16 bytes (16x16x32). f4E2M1FN:
+  /// 32
+  /// elements, 16 bytes (16x16x128). f8E8M0FNU, the scales of such a matrix: one.
   MfmaRows16,
 };
 
@@ -53,8 +57,8 @@ struct TensorType {
   std::string describe() const;
   /// Bytes in memory (no layout pads). The type must be valid (see check()).
   uint64_t bytes() const;
-  /// Error for dimensions that are not positive or too large, and for a shape or element type the
-  /// layout does not take.
+  /// Error for dimensions that are not positive or too large, for a last dimension that does not
+  /// fill whole bytes, and for a shape or element type the layout does not take.
   llvm::Error check() const;
 };
 

@@ -40,9 +40,12 @@ static void readEnum(JsonFields &fields, StringRef key, T &out,
 
 static void readTensorType(JsonFields &fields, TensorType &type) {
   fields.integers("shape", type.shape, 1, maxBytes, maxDimensions);
-  readEnum<ElementType>(
-      fields, "element", type.element,
-      {{"bf16", ElementType::BF16}, {"f32", ElementType::F32}, {"i32", ElementType::I32}});
+  readEnum<ElementType>(fields, "element", type.element,
+                        {{"bf16", ElementType::BF16},
+                         {"f32", ElementType::F32},
+                         {"i32", ElementType::I32},
+                         {"f4E2M1FN", ElementType::FP4E2M1},
+                         {"f8E8M0FNU", ElementType::E8M0}});
 }
 
 static void checkType(JsonFields &fields, const TensorType &type) {

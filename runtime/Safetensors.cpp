@@ -50,8 +50,18 @@ DType dtypeOf(ElementType element) {
     return DType::F32;
   case ElementType::I32:
     return DType::I32;
+  case ElementType::FP4E2M1:
+  case ElementType::E8M0:
+    return DType::U8;
   }
   return DType::F32;
+}
+
+Shape fileShapeOf(const TensorType &type) {
+  Shape shape = type.shape;
+  if (type.element == ElementType::FP4E2M1)
+    shape.back() /= 2;
+  return shape;
 }
 
 std::string TensorView::describe() const {

@@ -36,8 +36,12 @@ enum class DType {
 llvm::StringRef dtypeName(DType dtype);
 /// Bytes of one element.
 unsigned dtypeBytes(DType dtype);
-/// The dtype that holds an operand's elements.
+/// The dtype that holds an operand's elements. FP4E2M1 and E8M0 are plain bytes (U8), as
+/// checkpoints have them.
 DType dtypeOf(ElementType element);
+/// The shape under which a file holds an operand: its own, but bytes instead of elements in the
+/// last dimension of packed FP4E2M1.
+Shape fileShapeOf(const TensorType &type);
 
 /// One tensor of a file. `data` points into the file, row-major, of any alignment.
 struct TensorView {

@@ -30,5 +30,8 @@ inline constexpr int64_t kRegisterGranule = 8;
 inline constexpr int64_t kMfmaM = 16;
 inline constexpr int64_t kMfmaN = 16;
 inline constexpr int64_t kMfmaK = 32;
+/// Depth of v_mfma_scale_f32_16x16x128_f8f6f4, and elements that share a scale (CDNA4 ISA 7.1.5).
+inline constexpr int64_t kMfmaMxK = 128;
+inline constexpr int64_t kMxBlock = 32;
 
 } // namespace mono::gfx950

@@ -1,10 +1,12 @@
 // Makes a schedule static: expressions become constants, and every tensor gets its sizes.
 #include "lowering/Bind/Bind.h"
 
+#include "dialect/Describe.h"
 #include "dialect/Exprs.h"
 #include "dialect/Mono.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -44,7 +46,13 @@ void foldExprs(Operation *op) {
         o.setOffsetsAttr(fold(o.getOffsetArgsMutable(), o.getOffsets()));
         o.setSizesAttr(fold(o.getSizeArgsMutable(), o.getSizes()));
       })
-      .Case<StoreOp, PostOp>(
+      .Case<ProductOp>([](ProductOp o) {
+        o.setAOffsetsAttr(fold(o.getAOffsetArgsMutable(), o.getAOffsets()));
+        o.setASizesAttr(fold(o.getASizeArgsMutable(), o.getASizes()));
+        o.setBOffsetsAttr(fold(o.getBOffsetArgsMutable(), o.getBOffsets()));
+        o.setBSizesAttr(fold(o.getBSizeArgsMutable(), o.getBSizes()));
+      })
+      .Case<StoreOp, PostOp, ScatterOp>(
           [](auto o) { o.setOffsetsAttr(fold(o.getOffsetArgsMutable(), o.getOffsets())); });
 }
 
@@ -104,6 +112,76 @@ LogicalResult setSizes(Operation *op, OperandRange sizes) {
   return success();
 }
 
+/// An op with sizes among its operands, made anew with the sizes that are known as attributes.
+SmallVector<OpFoldResult> foldSizes(ArrayRef<OpFoldResult> sizes) {
+  return llvm::map_to_vector(sizes, [](OpFoldResult size) -> OpFoldResult {
+    Attribute value;
+    if (auto dynamic = dyn_cast<Value>(size); dynamic && matchPattern(dynamic, m_Constant(&value)))
+      return value;
+    return size;
+  });
+}
+
+LogicalResult replace(Operation *op, Value value) {
+  op->getResult(0).replaceAllUsesWith(value);
+  op->erase();
+  return success();
+}
+
+LogicalResult refineSlice(tensor::ExtractSliceOp op) {
+  OpBuilder builder(op);
+  SmallVector<OpFoldResult> sizes = foldSizes(op.getMixedSizes());
+  std::optional<SmallVector<int64_t>> known = getConstantIntValues(sizes);
+  if (!known)
+    return op.emitError() << "expected sizes that parameters decide";
+  // Axes the type drops have size one.
+  SmallVector<int64_t> shape;
+  llvm::SmallBitVector dropped = op.getDroppedDims();
+  for (auto [axis, size] : llvm::enumerate(*known))
+    if (!dropped.test(axis))
+      shape.push_back(size);
+  auto type = RankedTensorType::get(shape, op.getType().getElementType());
+  if (failed(verifyCompatibleShape(op.getType().getShape(), shape)))
+    return op.emitError() << "expected " << type << " with these parameters, but got "
+                          << op.getType();
+  return replace(op, tensor::ExtractSliceOp::create(builder, op.getLoc(), type, op.getSource(),
+                                                    foldSizes(op.getMixedOffsets()), sizes,
+                                                    foldSizes(op.getMixedStrides())));
+}
+
+LogicalResult refineSlice(tensor::InsertSliceOp op) {
+  OpBuilder builder(op);
+  return replace(op, tensor::InsertSliceOp::create(builder, op.getLoc(), op.getSource(),
+                                                   op.getDest(), foldSizes(op.getMixedOffsets()),
+                                                   foldSizes(op.getMixedSizes()),
+                                                   foldSizes(op.getMixedStrides())));
+}
+
+LogicalResult refineReshape(tensor::CollapseShapeOp op) {
+  SmallVector<int64_t> shape;
+  ArrayRef<int64_t> from = op.getSrcType().getShape();
+  for (const ReassociationIndices &group : op.getReassociationIndices()) {
+    shape.push_back(1);
+    for (int64_t axis : group)
+      shape.back() *= from[axis];
+  }
+  return setShape(op, op.getResult(), shape);
+}
+
+LogicalResult refineReshape(tensor::ExpandShapeOp op) {
+  OpBuilder builder(op);
+  SmallVector<OpFoldResult> sizes = foldSizes(op.getMixedOutputShape());
+  std::optional<SmallVector<int64_t>> shape = getConstantIntValues(sizes);
+  if (!shape)
+    return op.emitError() << "expected sizes that parameters decide";
+  auto type = RankedTensorType::get(*shape, op.getType().getElementType());
+  if (op.getSrcType().getNumElements() != type.getNumElements())
+    return op.emitError() << "expected as many elements as " << op.getSrcType() << " has, but got "
+                          << type;
+  return replace(op, tensor::ExpandShapeOp::create(builder, op.getLoc(), type, op.getSrc(),
+                                                   op.getReassociationIndices(), sizes));
+}
+
 /// Elementwise ops: all tensors have one shape.
 LogicalResult setElementwise(Operation *op) {
   RankedTensorType first;
@@ -132,13 +210,21 @@ LogicalResult refine(Operation *op) {
         SmallVector<int64_t> sizes = o.getStaticSizes();
         return setShape(o, o.getResult(), ArrayRef(sizes).drop_front(o.getSum() ? 1 : 0));
       })
+      .Case<GatherOp>([](GatherOp o) {
+        if (!o.getResult())
+          return success();
+        SmallVector<int64_t> shape(cast<RankedTensorType>(o.getRows().getType()).getShape());
+        if (cast<RankedTensorType>(o.getResult().getType()).getRank() > 1)
+          shape.push_back(declaredBy(o.getSource())->shape.back());
+        return setShape(o, o.getResult(), shape);
+      })
       .Case<ContractOp>([](ContractOp o) -> LogicalResult {
         auto stream = o.getWeights().getDefiningOp<StreamOp>();
         if (!stream)
           return o.emitError() << "expected weights from a mono.stream of the same task";
-        return setShape(o, o.getResult(),
-                        {o.getStaticSizes().front(), stream.getStaticSizes().front()});
+        return setShape(o, o.getResult(), {o.getRowCount(), stream.getRowCount()});
       })
+      .Case<ProductOp>([](ProductOp o) { return setShape(o, o.getResult(), o.getResultShape()); })
       .Case<SelectOp>([](SelectOp o) {
         int64_t rows = cast<RankedTensorType>(o.getKey().getType()).getShape().front();
         SmallVector<int64_t> shape{rows, static_cast<int64_t>(o.getK())};
@@ -158,7 +244,15 @@ LogicalResult refine(Operation *op) {
         o->setOperands({o.getInput()});
         return success();
       })
-      .Case<linalg::ReduceOp, linalg::BroadcastOp>([](auto o) {
+      .Case<tensor::GenerateOp>([](tensor::GenerateOp o) {
+        if (failed(setSizes(o, o.getDynamicExtents())))
+          return failure();
+        o->setOperands({});
+        return success();
+      })
+      .Case<tensor::ExtractSliceOp, tensor::InsertSliceOp>([](auto o) { return refineSlice(o); })
+      .Case<tensor::CollapseShapeOp, tensor::ExpandShapeOp>([](auto o) { return refineReshape(o); })
+      .Case<linalg::ReduceOp, linalg::BroadcastOp, linalg::TransposeOp>([](auto o) {
         return setShape(o, o->getResult(0),
                         cast<RankedTensorType>(o.getDpsInits().front().getType()).getShape());
       })
@@ -171,8 +265,9 @@ LogicalResult refine(Operation *op) {
           return success();
         return o->emitError()
                << "'" << o->getName() << "' is not supported in a stage; tensors come from "
-               << "elementwise arith and math ops, linalg.reduce, linalg.broadcast, tensor.splat, "
-               << "tensor.empty, arith.constant and mono ops";
+               << "elementwise arith and math ops, linalg.reduce, .broadcast and .transpose, "
+               << "tensor.splat, .empty, .generate, .extract_slice, .insert_slice, .collapse_shape "
+               << "and .expand_shape, arith.constant and mono ops";
       });
 }
 

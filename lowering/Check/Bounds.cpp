@@ -24,8 +24,9 @@ struct Grain {
 static SmallVector<Grain> grainsOf(const MemoryAccess &access) {
   int64_t last = int64_t(access.shape.size()) - 1;
   if (isa<StreamOp>(access.op))
-    return {{0, gfx950::kMfmaM, "the tile of #mono.mfma_rows<16>"},
-            {1, gfx950::kMfmaK, "the tile of #mono.mfma_rows<16>"}};
+    return {{last - 1, gfx950::kMfmaM, "the tile of #mono.mfma_rows<16>"},
+            {last, *mfmaTileDepth(declaredBy(access.memory)->element),
+             "the tile of #mono.mfma_rows<16>"}};
   if (isa<ContractOp>(access.op))
     return {{1, 8, "16-byte loads"}};
   auto mailbox = access.memory.getDefiningOp<MailboxOp>();

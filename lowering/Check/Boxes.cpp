@@ -85,7 +85,7 @@ struct Raw {
   Value memory;
   bool writes;
   AffineMap offsets;
-  OperandRange args;
+  ValueRange args;
   SmallVector<int64_t> sizes;
 };
 
@@ -97,35 +97,55 @@ SmallVector<int64_t> writtenBox(Value value, AffineMap offsets) {
   return sizes;
 }
 
-std::optional<Raw> rawAccess(Operation *op) {
-  return llvm::TypeSwitch<Operation *, std::optional<Raw>>(op)
+SmallVector<Raw, 2> rawAccesses(Operation *op) {
+  using List = SmallVector<Raw, 2>;
+  return llvm::TypeSwitch<Operation *, List>(op)
       .Case<LoadOp, StreamOp, ContractOp, ReceiveOp>([](auto o) {
-        return Raw{o.getSource(), false, o.getOffsets(), o.getOffsetArgs(), o.getStaticSizes()};
+        return List{
+            Raw{o.getSource(), false, o.getOffsets(), o.getOffsetArgs(), o.getStaticSizes()}};
+      })
+      .Case<ProductOp>([](ProductOp o) {
+        return List{Raw{o.getA(), false, o.getAOffsets(), o.getAOffsetArgs(), o.getStaticASizes()},
+                    Raw{o.getB(), false, o.getBOffsets(), o.getBOffsetArgs(), o.getStaticBSizes()}};
       })
       .Case<StoreOp>([](StoreOp o) {
-        return Raw{o.getTarget(), true, o.getOffsets(), o.getOffsetArgs(),
-                   writtenBox(o.getValue(), o.getOffsets())};
+        return List{Raw{o.getTarget(), true, o.getOffsets(), o.getOffsetArgs(),
+                        writtenBox(o.getValue(), o.getOffsets())}};
       })
       .Case<PostOp>([](PostOp o) {
-        return Raw{o.getMailbox(), true, o.getOffsets(), o.getOffsetArgs(),
-                   writtenBox(o.getValue(), o.getOffsets())};
+        return List{Raw{o.getMailbox(), true, o.getOffsets(), o.getOffsetArgs(),
+                        writtenBox(o.getValue(), o.getOffsets())}};
       })
-      .Default([](Operation *) { return std::nullopt; });
+      .Default([](Operation *) { return List(); });
 }
 
-/// `receive ... into` also writes a region, all of it.
-std::optional<MemoryAccess> intoAccess(const MemoryAccess &receive) {
-  auto op = dyn_cast<ReceiveOp>(receive.op);
-  if (!op || !op.getRegion())
-    return std::nullopt;
-  MemoryAccess result = receive;
-  result.memory = op.getRegion();
-  result.writes = true;
-  result.shape = declaredBy(op.getRegion())->shape;
-  result.sizes = result.shape;
-  result.argIsTask.clear();
-  SmallVector<AffineExpr> zeros(result.shape.size(), getAffineConstantExpr(0, op.getContext()));
-  result.offsets = AffineMap::get(0, 0, zeros, op.getContext());
+/// An access to all of a memory.
+Raw wholeAccess(Value memory, bool writes) {
+  SmallVector<int64_t> shape = declaredBy(memory)->shape;
+  SmallVector<AffineExpr> zeros(shape.size(), getAffineConstantExpr(0, memory.getContext()));
+  return {memory, writes, AffineMap::get(0, 0, zeros, memory.getContext()), {}, shape};
+}
+
+/// What an op touches besides the box it names: the region after `into`, and whatever rows that are
+/// known at run time only may name.
+SmallVector<Raw> furtherAccesses(Operation *op) {
+  SmallVector<Raw> result;
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<ReceiveOp>([&](ReceiveOp o) {
+        if (o.getRegion())
+          result.push_back(wholeAccess(o.getRegion(), /*writes=*/true));
+      })
+      .Case<ReceiveRowsOp>([&](ReceiveRowsOp o) {
+        result.push_back(wholeAccess(o.getSource(), /*writes=*/false));
+        result.push_back(wholeAccess(o.getRegion(), /*writes=*/true));
+      })
+      .Case<GatherOp>([&](GatherOp o) {
+        result.push_back(wholeAccess(o.getSource(), /*writes=*/false));
+        if (o.getFresh())
+          result.push_back(wholeAccess(o.getFresh(), /*writes=*/false));
+        if (o.getRegion())
+          result.push_back(wholeAccess(o.getRegion(), /*writes=*/true));
+      });
   return result;
 }
 
@@ -137,33 +157,31 @@ static LogicalResult collectStage(StageOp stage, int64_t stageIndex,
   int64_t ctas = stage->getParentOfType<ScheduleOp>().getCtas(), base = baseOf(stage),
           tasks = taskCount(stage);
   for (auto [opIndex, op] : llvm::enumerate(stage.getBody().front())) {
-    std::optional<Raw> raw = rawAccess(&op);
-    if (!raw)
-      continue;
-    MemoryAccess access{&op,
-                        stage,
-                        stageIndex,
-                        int64_t(opIndex),
-                        tasks,
-                        base,
-                        ctas,
-                        raw->memory,
-                        raw->writes,
-                        raw->offsets,
-                        {},
-                        raw->sizes,
-                        declaredBy(raw->memory)->shape};
-    for (Value arg : raw->args) {
-      bool isTask = isa<BlockArgument>(arg);
-      if (!isTask && !arg.getDefiningOp<RanksOp>())
-        return op.emitError() << "expected offsets that depend on the task, the rank and "
-                                 "parameters only";
-      access.argIsTask.push_back(isTask);
+    SmallVector<Raw> touched(rawAccesses(&op));
+    llvm::append_range(touched, furtherAccesses(&op));
+    for (const Raw &raw : touched) {
+      MemoryAccess access{&op,
+                          stage,
+                          stageIndex,
+                          int64_t(opIndex),
+                          tasks,
+                          base,
+                          ctas,
+                          raw.memory,
+                          raw.writes,
+                          raw.offsets,
+                          {},
+                          raw.sizes,
+                          declaredBy(raw.memory)->shape};
+      for (Value arg : raw.args) {
+        bool isTask = isa<BlockArgument>(arg);
+        if (!isTask && !arg.getDefiningOp<RanksOp>())
+          return op.emitError() << "expected offsets that depend on the task, the rank and "
+                                   "parameters only";
+        access.argIsTask.push_back(isTask);
+      }
+      accesses.push_back(std::move(access));
     }
-    std::optional<MemoryAccess> into = intoAccess(access);
-    accesses.push_back(std::move(access));
-    if (into)
-      accesses.push_back(std::move(*into));
   }
   return success();
 }

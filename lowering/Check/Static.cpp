@@ -4,6 +4,7 @@
 #include "dialect/Exprs.h"
 #include "dialect/target/Gfx950.h"
 #include "lowering/Check/Checks.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -13,13 +14,13 @@ namespace mono {
 /// Offsets into operands and mailbox memory are 32 bits wide and signed.
 constexpr int64_t kMaxBytes = std::numeric_limits<int32_t>::max();
 
-/// Bytes of a shape; none past 2^63.
-static std::optional<int64_t> bytesOf(ArrayRef<int64_t> shape, int64_t elementBytes) {
-  int64_t bytes = elementBytes;
+/// Bytes of a shape; none past 2^60.
+static std::optional<int64_t> bytesOf(ArrayRef<int64_t> shape, int64_t elementBits) {
+  int64_t bits = elementBits;
   for (int64_t size : shape)
-    if (llvm::MulOverflow(bytes, size, bytes))
+    if (llvm::MulOverflow(bits, size, bits))
       return std::nullopt;
-  return bytes;
+  return bits / 8;
 }
 
 static LogicalResult checkBytes(Operation *op, std::optional<int64_t> bytes, int64_t limit,
@@ -31,7 +32,7 @@ static LogicalResult checkBytes(Operation *op, std::optional<int64_t> bytes, int
                             << describe(op->getResult(0)) << " needs ";
   if (bytes)
     return diag << *bytes;
-  return diag << "more than 2^63";
+  return diag << "more than 2^60";
 }
 
 /// Sizes of an operand, mailbox or region. Small enough sizes also bound the work of the checks.
@@ -39,16 +40,16 @@ static LogicalResult checkMemory(Operation *op) {
   Declared declared = *declaredBy(op->getResult(0));
   if (llvm::is_contained(declared.shape, ShapedType::kDynamic))
     return op->emitError() << "expected sizes that parameters decide";
-  int64_t elementBytes = declared.element.getIntOrFloatBitWidth() / 8;
+  int64_t elementBits = declared.element.getIntOrFloatBitWidth();
   if (auto region = dyn_cast<RegionOp>(op)) {
     declared.shape.back() += region.getPad();
-    return checkBytes(op, bytesOf(declared.shape, elementBytes), gfx950::kLdsBytes,
+    return checkBytes(op, bytesOf(declared.shape, elementBits), gfx950::kLdsBytes,
                       "of LDS (gfx950, one workgroup)");
   }
   // A tagged word has 8 bytes for 4 bytes of payload.
   if (auto mailbox = dyn_cast<MailboxOp>(op))
-    elementBytes *= 2 * mailbox.getSlots();
-  return checkBytes(op, bytesOf(declared.shape, elementBytes), kMaxBytes, "(32-bit offsets)");
+    elementBits *= 2 * mailbox.getSlots();
+  return checkBytes(op, bytesOf(declared.shape, elementBits), kMaxBytes, "(32-bit offsets)");
 }
 
 static LogicalResult checkStage(StageOp stage) {
@@ -57,7 +58,8 @@ static LogicalResult checkStage(StageOp stage) {
   if (ShapedType::isDynamic(baseOf(stage)))
     return stage.emitError() << "expected a base that parameters decide";
   for (Operation &op : stage.getBody().front())
-    if (op.getNumRegions() && op.getName().getDialectNamespace() != "linalg")
+    if (op.getNumRegions() && op.getName().getDialectNamespace() != "linalg" &&
+        !isa<tensor::GenerateOp>(op))
       return op.emitError() << "expected a stage without control flow, but got '" << op.getName()
                             << "'";
   return success();
@@ -86,7 +88,8 @@ LogicalResult checkStatic(ScheduleOp schedule) {
       anyStage = succeeded(result = checkStage(stage));
     else if (auto other = dyn_cast<RanksOp>(op))
       result = checkRanks(other, ranks);
-    else if (isa<LoadOp, StoreOp, StreamOp, ContractOp, PostOp, ReceiveOp>(op))
+    else if (isa<LoadOp, StoreOp, GatherOp, ScatterOp, StreamOp, ContractOp, ProductOp, PostOp,
+                 ReceiveOp, ReceiveRowsOp>(op))
       result = op.emitError() << "expected '" << op.getName() << "' inside a stage";
     if (failed(result))
       return failure();

@@ -29,8 +29,13 @@ MemRefType memoryType(OperandOp op) {
   int64_t elements = 1;
   for (int64_t size : staticValues(op.getShape()))
     elements *= size;
+  Type element = op.getElement();
+  if (int64_t bits = element.getIntOrFloatBitWidth(); bits <= 8) { // packed: bytes
+    elements = elements * bits / 8;
+    element = IntegerType::get(op.getContext(), 8);
+  }
   auto space = gpu::AddressSpaceAttr::get(op.getContext(), gpu::AddressSpace::Global);
-  return MemRefType::get({elements}, op.getElement(), MemRefLayoutAttrInterface{}, space);
+  return MemRefType::get({elements}, element, MemRefLayoutAttrInterface{}, space);
 }
 
 gpu::GPUFuncOp createKernel(OpBuilder &builder, ScheduleOp schedule) {

@@ -18,7 +18,7 @@ RowReduction::RowReduction(const Distribution &distribution) {
   int64_t parts = distribution.columns / distribution.width;
   lanes = std::min(parts, gfx950::kWaveSize);
   waves = llvm::divideCeil(parts, gfx950::kWaveSize);
-  supported = parts < gfx950::kWaveSize ? llvm::isPowerOf2_64(parts) : parts % lanes == 0;
+  acrossLanes = parts < gfx950::kWaveSize ? llvm::isPowerOf2_64(parts) : parts % lanes == 0;
 }
 
 } // namespace mono

@@ -20,7 +20,8 @@ struct Distribution {
 };
 
 /// Reduction of the last axis of a distributed tensor: within a thread, then across the lanes that
-/// hold one row, then across wavefronts through LDS.
+/// hold one row, then across wavefronts through LDS. Rows that do not fall on lanes so are reduced
+/// by one thread each, from LDS.
 struct RowReduction {
   explicit RowReduction(const Distribution &distribution);
 
@@ -28,8 +29,9 @@ struct RowReduction {
   int64_t lanes;
   /// Wavefronts' worth of parts of one row.
   int64_t waves;
-  /// False if rows do not fall on a power of two of lanes or a multiple of wavefronts.
-  bool supported;
+  /// False if rows do not fall on a power of two of lanes or a multiple of wavefronts, so that one
+  /// thread must reduce each.
+  bool acrossLanes;
 
   int64_t partialsPerRow() const { return waves; }
 };

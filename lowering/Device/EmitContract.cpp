@@ -1,6 +1,7 @@
 // Contractions: weights from memory, activations from memory or LDS, MFMA 16x16x32 bf16, and the
 // sum over the wavefronts that share the depth.
 #include "lowering/Device/Emitter.h"
+#include "lowering/Device/ProductPlan.h"
 
 #include "dialect/Exprs.h"
 #include "dialect/target/Gfx950.h"
@@ -25,11 +26,7 @@ static constexpr int64_t kLaneShare = kTile / gfx950::kWaveSize;
 
 /// The largest divisor of `steps` whose tiles fit in flight.
 static int64_t windowOf(int64_t steps, int64_t rowTiles) {
-  int64_t limit = std::max<int64_t>(1, kMaxTilesInFlight / rowTiles);
-  for (int64_t window = std::min(steps, limit); window > 1; --window)
-    if (steps % window == 0)
-      return window;
-  return 1;
+  return largestDivisor(steps, kMaxTilesInFlight / rowTiles);
 }
 
 /// Appends the loads of one depth step, all row tiles, to `into`.
@@ -45,6 +42,8 @@ void Emitter::issueWeights(WeightStream &stream, Value step, SmallVectorImpl<Val
 }
 
 LogicalResult Emitter::emitStream(StreamOp op) {
+  if (op.getScales())
+    return emitScaledStream(op);
   auto operand = op.getSource().getDefiningOp<OperandOp>();
   int64_t waves = threadCount / gfx950::kWaveSize, splitK = op.getSplitK();
   SmallVector<int64_t> sizes = op.getStaticSizes();
@@ -74,11 +73,10 @@ LogicalResult Emitter::emitStream(StreamOp op) {
 }
 
 LogicalResult Emitter::emitContract(ContractOp op) {
+  if (scaledStreams.contains(op.getWeights()))
+    return emitScaledContract(op);
   WeightStream &stream = streams.find(op.getWeights())->second;
   int64_t splitK = stream.op.getSplitK(), rows = op.getStaticSizes()[0];
-  auto result = cast<RankedTensorType>(op.getType());
-  int64_t columns = result.getShape()[1];
-  auto f32 = b.getF32Type();
 
   // Lane l supplies activation row l mod 16, depth 8 * (l / 16) ..+ 8 of the step. Rows past the
   // last repeat it: their columns of the product are never stored.
@@ -107,7 +105,7 @@ LogicalResult Emitter::emitContract(ContractOp op) {
   };
 
   // Blocks of `window` steps: while one is multiplied, the next is on its way.
-  auto sumType = VectorType::get({4}, f32);
+  auto sumType = VectorType::get({4}, b.getF32Type());
   Value zero = arith::ConstantOp::create(
       b, cast<TypedAttr>(DenseElementsAttr::get(sumType, b.getF32FloatAttr(0.0f))));
   SmallVector<Value> sums(stream.rowTiles, zero);
@@ -142,31 +140,44 @@ LogicalResult Emitter::emitContract(ContractOp op) {
   }
   multiplyBlock(constant((blocks - 1) * stream.window), /*issueNext=*/false, sums, current);
 
-  // Lane l holds features 4 * (l / 16) ..+ 4 of row l mod 16 of each tile (CDNA4 ISA 7.1.4).
   int64_t scratch = op->getAttrOfType<IntegerAttr>(kScratchAttr).getInt();
-  int64_t elements = result.getNumElements();
+  sumOverWaves(op, sums, splitK, scratch);
+  return success();
+}
+
+void Emitter::sumOverWaves(ContractOp op, ArrayRef<Value> sums, int64_t splitK, int64_t scratch) {
+  auto result = cast<RankedTensorType>(op.getType());
+  int64_t rows = result.getShape()[0], columns = result.getShape()[1];
+  int64_t elements = result.getNumElements(), rowTiles = sums.size();
+  // Lane l holds features 4 * (l / 16) ..+ 4 of row l mod 16 of each tile (CDNA4 ISA 7.1.4).
+  Value row = modulo(lane, gfx950::kMfmaN);
   willWrite(scratch, splitK * elements * 4);
   guard(lessThan(row, rows), [&] {
     Value part = mul(modulo(wave, splitK), elements);
-    Value firstColumn = add(mul(divide(wave, splitK), stream.rowTiles * gfx950::kMfmaM),
+    Value firstColumn = add(mul(divide(wave, splitK), rowTiles * gfx950::kMfmaM),
                             mul(divide(lane, gfx950::kMfmaN), 4));
     Value at = add(add(part, mul(row, columns)), firstColumn);
-    for (int64_t tile = 0; tile < stream.rowTiles; ++tile)
+    for (int64_t tile = 0; tile < rowTiles; ++tile)
       ldsStore(scratch, splitK * elements, add(at, tile * gfx950::kMfmaM), sums[tile]);
   });
-  willRead(scratch, splitK * elements * 4);
-  Distribution d = distributionOf(result);
+  setTile(op.getResult(), sumOfParts(scratch, result, splitK));
+}
+
+SmallVector<Value> Emitter::sumOfParts(int64_t scratch, RankedTensorType type, int64_t parts) {
+  int64_t elements = type.getNumElements();
+  willRead(scratch, parts * elements * 4);
+  Distribution d = distributionOf(type);
   SmallVector<Value> chunks;
   for (int64_t chunk = 0; chunk < d.chunks; ++chunk) {
     Value first = firstElement(d, chunk), sum;
-    for (int64_t part = 0; part < splitK; ++part) {
-      Value value = ldsLoad(scratch, f32, splitK * elements, add(first, part * elements), d.width);
+    for (int64_t part = 0; part < parts; ++part) {
+      Value value = ldsLoad(scratch, type.getElementType(), parts * elements,
+                            add(first, part * elements), d.width);
       sum = sum ? arith::AddFOp::create(b, sum, value) : value;
     }
     chunks.push_back(sum);
   }
-  setTile(op.getResult(), std::move(chunks));
-  return success();
+  return chunks;
 }
 
 } // namespace mono

@@ -141,6 +141,56 @@ SmallVector<Value> Emitter::poll(MailboxOp mailbox, Value slot, ArrayRef<Value> 
   });
 }
 
+SmallVector<Value> Emitter::pollAll(MailboxOp mailbox, Value slot, ArrayRef<Value> words) {
+  SmallVector<Value> payloads;
+  for (size_t i = 0; i < words.size(); i += kPollBatch)
+    llvm::append_range(
+        payloads,
+        poll(mailbox, slot, words.slice(i, std::min<size_t>(kPollBatch, words.size() - i))));
+  return payloads;
+}
+
+LogicalResult Emitter::emitReceiveRows(ReceiveRowsOp op) {
+  auto mailbox = op.getSource().getDefiningOp<MailboxOp>();
+  auto region = op.getRegion().getDefiningOp<RegionOp>();
+  SmallVector<int64_t> shape = staticValues(mailbox.getShape());
+  int64_t columns = shape.back(), mailboxRows = 1;
+  for (int64_t size : ArrayRef(shape).drop_back())
+    mailboxRows *= size;
+  Type element = mailbox.getElement();
+  int64_t count = cast<RankedTensorType>(op.getRows().getType()).getNumElements();
+  auto type = RankedTensorType::get({count, columns}, element);
+  Distribution d = distributionOf(type);
+  int64_t indices = inLds(op.getRows(), op->getAttrOfType<IntegerAttr>(kScratchAttr).getInt());
+  willRead(indices, count * 4);
+  bool peers = mailbox.getScope() == Scope::Peers;
+  Value slot = slotPointer(mailbox, peers ? ownPeerMailboxes : deviceMailboxes);
+  int64_t perChunk = d.width / perWord(element);
+
+  // A row outside the mailbox waits for the last one, which comes too, and is zero.
+  SmallVector<Value> words, valid;
+  for (int64_t chunk = 0; chunk < d.chunks; ++chunk) {
+    auto [row, column] = rowAndColumn(firstElement(d, chunk), columns, indices, count);
+    Value last = constantI32(mailboxRows - 1);
+    valid.push_back(arith::CmpIOp::create(b, arith::CmpIPredicate::ule, row, last));
+    Value clamped =
+        arith::IndexCastUIOp::create(b, b.getIndexType(), arith::MinUIOp::create(b, row, last));
+    Value at = divide(add(mul(clamped, columns), column), perWord(element));
+    for (int64_t i = 0; i < perChunk; ++i)
+      words.push_back(add(at, i));
+  }
+  SmallVector<Value> payloads = pollAll(mailbox, slot, words);
+  Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(chunkType(type))));
+  SmallVector<Value> chunks;
+  for (int64_t chunk = 0; chunk < d.chunks; ++chunk) {
+    Value value = unpackWords(ArrayRef(payloads).slice(chunk * perChunk, perChunk), element);
+    chunks.push_back(arith::SelectOp::create(b, valid[chunk], value, zero));
+  }
+  hazards.recordReceive();
+  storeToRegion(region, type, chunks);
+  return success();
+}
+
 LogicalResult Emitter::emitReceive(ReceiveOp op) {
   auto mailbox = op.getSource().getDefiningOp<MailboxOp>();
   bool peers = mailbox.getScope() == Scope::Peers;
@@ -193,14 +243,6 @@ LogicalResult Emitter::emitReceive(ReceiveOp op) {
       for (int64_t i = 0; i < words; ++i)
         indices.push_back(add(at, term * strides.front() / perWord(element) + i));
   };
-  auto pollAll = [&](ArrayRef<Value> indices) {
-    SmallVector<Value> payloads;
-    for (size_t i = 0; i < indices.size(); i += kPollBatch)
-      llvm::append_range(
-          payloads,
-          poll(mailbox, slot, indices.slice(i, std::min<size_t>(kPollBatch, indices.size() - i))));
-    return payloads;
-  };
 
   // As many full chunks at a time as fit a round; a chunk that some threads have no part of alone.
   int64_t perRound = std::max<int64_t>(1, kPollBatch / (terms * words));
@@ -210,7 +252,7 @@ LogicalResult Emitter::emitReceive(ReceiveOp op) {
       SmallVector<Value> payloads = ownersOrZero(d, chunk, types, [&](Value first) {
         SmallVector<Value> indices;
         wordsOf(first, indices);
-        return pollAll(indices);
+        return pollAll(mailbox, slot, indices);
       });
       finish(chunk++, payloads);
       continue;
@@ -219,7 +261,7 @@ LogicalResult Emitter::emitReceive(ReceiveOp op) {
     SmallVector<Value> indices;
     for (; chunk < d.chunks && d.full(chunk) && chunk - begin < perRound; ++chunk)
       wordsOf(firstElement(d, chunk), indices);
-    SmallVector<Value> payloads = pollAll(indices);
+    SmallVector<Value> payloads = pollAll(mailbox, slot, indices);
     for (int64_t done = begin; done < chunk; ++done)
       finish(done, ArrayRef(payloads).slice((done - begin) * terms * words, terms * words));
   }

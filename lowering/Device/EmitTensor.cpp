@@ -111,14 +111,21 @@ LogicalResult Emitter::emitReduce(Operation *operation) {
   Type element = type.getElementType();
   if (element.getIntOrFloatBitWidth() != 32)
     return op.emitError() << "expected a reduction of f32 or i32, but got " << element;
+  RowReduction rows(distributionOf(type));
+  int64_t scratch = scratchOf(op);
+  if (rows.acrossLanes)
+    reduceAcrossLanes(op, init.getInput(), scratch);
+  else
+    reduceRowByThread(op, init.getInput(), scratch);
+  return success();
+}
+
+void Emitter::reduceAcrossLanes(linalg::ReduceOp op, Value init, int64_t scratch) {
+  auto type = cast<RankedTensorType>(op.getInputs().front().getType());
+  Type element = type.getElementType();
   Distribution d = distributionOf(type);
   RowReduction rows(d);
-  if (!rows.supported)
-    return op.emitError() << "expected rows of 2^n * " << d.width << " elements up to "
-                          << 64 * d.width << ", or a multiple of " << 64 * d.width << ", for "
-                          << d.threads << " threads, but got " << d.columns;
-
-  int64_t rowCount = d.elements / d.columns, scratch = scratchOf(op);
+  int64_t rowCount = d.elements / d.columns;
   int64_t partials = rowCount * rows.waves;
   SmallVector<Value> chunks(inRegisters(op.getInputs().front()));
   willWrite(scratch, partials * 4);
@@ -143,22 +150,38 @@ LogicalResult Emitter::emitReduce(Operation *operation) {
       });
     });
   }
-
-  // The shares of a row are combined in rising order by the thread of the row.
-  int64_t home = scratch + partials * 4;
   willRead(scratch, partials * 4);
+  foldRows(op, init, scratch, rows.waves, scratch + partials * 4);
+}
+
+void Emitter::reduceRowByThread(linalg::ReduceOp op, Value init, int64_t scratch) {
+  auto type = cast<RankedTensorType>(op.getInputs().front().getType());
+  int64_t bytes = type.getNumElements() * 4;
+  int64_t from = inLds(op.getInputs().front(), scratch);
+  willRead(from, bytes);
+  foldRows(op, init, from, type.getShape().back(), scratch + bytes);
+}
+
+void Emitter::foldRows(linalg::ReduceOp op, Value init, int64_t from, int64_t perRow,
+                       int64_t home) {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  Type element = type.getElementType();
+  int64_t rowCount = type.getNumElements();
   willWrite(home, rowCount * 4);
-  guard(lessThan(thread, rowCount), [&] {
-    Value sum = scalars.lookup(init.getInput());
-    for (int64_t share = 0; share < rows.waves; ++share) {
-      Value part = ldsLoad(scratch, element, partials, add(mul(thread, rows.waves), share), 1);
+  auto fold = [&](Value row) {
+    Value sum = scalars.lookup(init);
+    for (int64_t i = 0; i < perRow; ++i) {
+      Value part = ldsLoad(from, element, rowCount * perRow, add(mul(row, perRow), i), 1);
       sum = combine(op, b, vector::ExtractOp::create(b, part, int64_t(0)), sum);
     }
-    ldsStore(home, rowCount, thread,
+    ldsStore(home, rowCount, row,
              vector::BroadcastOp::create(b, VectorType::get({1}, element), sum));
-  });
+  };
+  for (int64_t first = 0; first < rowCount; first += threadCount) {
+    Value row = add(thread, first);
+    guard(lessThan(row, rowCount), [&] { fold(row); });
+  }
   setTile(op->getResult(0), home);
-  return success();
 }
 
 //===----------------------------------------------------------------------===//

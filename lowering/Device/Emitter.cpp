@@ -148,13 +148,22 @@ LogicalResult Emitter::emitOp(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<LoadOp>([&](auto o) { return emitLoad(o); })
       .Case<StoreOp>([&](auto o) { return emitStore(o); })
+      .Case<GatherOp>([&](auto o) { return emitGather(o); })
+      .Case<ScatterOp>([&](auto o) { return emitScatter(o); })
+      .Case<ReceiveRowsOp>([&](auto o) { return emitReceiveRows(o); })
       .Case<StreamOp>([&](auto o) { return emitStream(o); })
       .Case<ContractOp>([&](auto o) { return emitContract(o); })
+      .Case<ProductOp>([&](auto o) { return emitProduct(o); })
       .Case<PostOp>([&](auto o) { return emitPost(o); })
       .Case<ReceiveOp>([&](auto o) { return emitReceive(o); })
       .Case<SelectOp>([&](auto o) { return emitSelect(o); })
       .Case<linalg::ReduceOp>([&](auto o) { return emitReduce(o); })
       .Case<linalg::BroadcastOp>([&](auto o) { return emitBroadcast(o); })
+      .Case<linalg::TransposeOp>([&](auto o) { return emitTranspose(o); })
+      .Case<tensor::ExtractSliceOp>([&](auto o) { return emitSlice(o); })
+      .Case<tensor::InsertSliceOp>([&](auto o) { return emitInsert(o); })
+      .Case<tensor::CollapseShapeOp, tensor::ExpandShapeOp>([&](auto o) { return emitReshape(o); })
+      .Case<tensor::GenerateOp>([&](auto o) { return emitGenerate(o); })
       .Case<tensor::EmptyOp>([&](auto) { return success(); }) // a shape, no data
       .Case<tensor::SplatOp>([&](tensor::SplatOp o) {
         emitSplat(scalars.lookup(o.getInput()), o.getAggregate());

@@ -7,6 +7,8 @@
 #include "lowering/Device/LdsHazards.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -31,6 +33,20 @@ struct WeightStream {
   llvm::SmallVector<mlir::Value> inFlight; ///< vector<8xbf16>: [window][rowTiles]
 };
 
+/// What a mono.stream of MXFP4 weights has in flight. A wavefront takes the 128-deep tiles of all
+/// groups in turn with the others: tiles wave, wave + waves, ... of `end`.
+struct ScaledStream {
+  StreamOp op;
+  int64_t rowTiles = 0;                    ///< 16-row tiles of the task
+  int64_t tilesPerGroup = 0;               ///< 128-deep tiles of the box of one group
+  int64_t window = 0;                      ///< tiles a wavefront has in flight
+  mlir::Value end;                         ///< tiles of all groups together (index)
+  mlir::Value rowTile;                     ///< first row tile in its matrix
+  mlir::Value depthTile;                   ///< first 128-deep tile
+  std::optional<int64_t> list;             ///< LDS offset of the list of groups
+  llvm::SmallVector<mlir::Value> inFlight; ///< [window][rowTiles] of vector<4xi32>, i8
+};
+
 class Emitter {
 public:
   /// `watchdogCycles`: how long a wait may take; 0 for ever. `skipBarrier`: number of a barrier to
@@ -42,6 +58,8 @@ public:
   mlir::LogicalResult emit();
 
 private:
+  friend class ProductEmitter;
+
   // Emitter.cpp: the frame.
   void emitPrologue();
   void emitEpilogue();
@@ -55,10 +73,45 @@ private:
   void emitSplat(mlir::Value scalar, mlir::Value tensor);
   mlir::LogicalResult emitReduce(mlir::Operation *op);
   mlir::LogicalResult emitBroadcast(mlir::Operation *op);
+  /// The threads of a row combine what they hold.
+  void reduceAcrossLanes(mlir::linalg::ReduceOp op, mlir::Value init, int64_t scratch);
+  void reduceRowByThread(mlir::linalg::ReduceOp op, mlir::Value init, int64_t scratch);
+  /// One thread a row combines its `perRow` parts in LDS at `from` in rising order; results at
+  /// `home`.
+  void foldRows(mlir::linalg::ReduceOp op, mlir::Value init, int64_t from, int64_t perRow,
+                int64_t home);
+
+  // EmitMove.cpp: upstream ops that only move elements.
+  mlir::LogicalResult emitSlice(mlir::tensor::ExtractSliceOp op);
+  mlir::LogicalResult emitInsert(mlir::tensor::InsertSliceOp op);
+  mlir::LogicalResult emitReshape(mlir::Operation *op);
+  mlir::LogicalResult emitTranspose(mlir::linalg::TransposeOp op);
+  mlir::LogicalResult emitGenerate(mlir::tensor::GenerateOp op);
+  /// Gives `result` the elements of `source`, each read from LDS where `from` says for its index;
+  /// with `contiguous` neighbours on the last axis are neighbours there.
+  void gatherElements(
+      mlir::Value result, mlir::Value source, int64_t scratch, bool contiguous,
+      llvm::function_ref<llvm::SmallVector<mlir::Value>(llvm::ArrayRef<mlir::Value>)> from);
 
   // EmitMemory.cpp: operands and regions.
   mlir::LogicalResult emitLoad(LoadOp op);
   mlir::LogicalResult emitStore(StoreOp op);
+
+  // EmitGather.cpp: rows that a tensor of indices names.
+  mlir::LogicalResult emitGather(GatherOp op);
+  mlir::LogicalResult emitScatter(ScatterOp op);
+  mlir::LogicalResult emitReceiveRows(ReceiveRowsOp op);
+  mlir::LogicalResult gatherSingle(GatherOp op);
+  /// Row number (i32) and column of the vector of a [rows, columns] tensor that starts at `first`,
+  /// with `indices` in LDS.
+  std::pair<mlir::Value, mlir::Value> rowAndColumn(mlir::Value first, int64_t columns,
+                                                   int64_t indices, int64_t count);
+  /// `load()` where `valid` holds, zeros elsewhere.
+  mlir::Value loadOrZero(mlir::Value valid, mlir::VectorType type,
+                         llvm::function_ref<mlir::Value()> load);
+  /// Stores chunks of a [rows, columns] tensor to a region.
+  void storeToRegion(RegionOp region, mlir::RankedTensorType type,
+                     llvm::ArrayRef<mlir::Value> chunks);
 
   // EmitMailbox.cpp: tagged words.
   mlir::LogicalResult emitPost(PostOp op);
@@ -67,6 +120,26 @@ private:
   // EmitContract.cpp: weights and matrix cores.
   mlir::LogicalResult emitStream(StreamOp op);
   mlir::LogicalResult emitContract(ContractOp op);
+
+  /// Adds the sums of the wavefronts that share the depth, in rising order, through LDS.
+  void sumOverWaves(ContractOp op, llvm::ArrayRef<mlir::Value> sums, int64_t splitK,
+                    int64_t scratch);
+
+  // EmitScaled.cpp: MXFP4 weights.
+  mlir::LogicalResult emitScaledStream(StreamOp op);
+  mlir::LogicalResult emitScaledContract(ContractOp op);
+  /// Number of leading entries of a list in LDS that are below `bound` (index).
+  mlir::Value leadingEntries(int64_t list, int64_t count, int64_t bound);
+  /// Loads of one 128-deep tile and its scales, all row tiles; nothing past the end.
+  void issueScaled(ScaledStream &stream, mlir::Value tile,
+                   llvm::SmallVectorImpl<mlir::Value> &into);
+  /// One tile's part of the sums.
+  llvm::SmallVector<mlir::Value> multiplyScaled(ContractOp op, ScaledStream &stream,
+                                                mlir::Value tile, std::optional<int64_t> map,
+                                                mlir::ValueRange weights, mlir::ValueRange sums);
+
+  // EmitProduct.cpp: matrices in LDS.
+  mlir::LogicalResult emitProduct(ProductOp op);
 
   // EmitSelect.cpp: top-k.
   mlir::LogicalResult emitSelect(SelectOp op);
@@ -136,6 +209,9 @@ private:
   /// Reads tagged words of `slot` until all carry this launch's tag; returns the i32 payloads.
   llvm::SmallVector<mlir::Value> poll(MailboxOp mailbox, mlir::Value slot,
                                       llvm::ArrayRef<mlir::Value> words);
+  /// The same for any number of words, some of them at a time.
+  llvm::SmallVector<mlir::Value> pollAll(MailboxOp mailbox, mlir::Value slot,
+                                         llvm::ArrayRef<mlir::Value> words);
   /// EmitWatchdog.cpp: in a wait that has lasted since `start`, leaves the kernel if it has lasted
   /// too long or another workgroup has left. `words` and `seen` are the indices and values polled.
   void emitWatchdog(MailboxOp mailbox, mlir::Value start, llvm::ArrayRef<mlir::Value> words,
@@ -150,6 +226,11 @@ private:
 
   void issueWeights(WeightStream &stream, mlir::Value step,
                     llvm::SmallVectorImpl<mlir::Value> &into);
+
+  /// Sum of `parts` tensors that lie in LDS one behind the other, in that order: one vector a
+  /// chunk.
+  llvm::SmallVector<mlir::Value> sumOfParts(int64_t scratch, mlir::RankedTensorType type,
+                                            int64_t parts);
 
   ScheduleOp schedule;
   mlir::gpu::GPUFuncOp func;
@@ -172,10 +253,19 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> scalars; ///< index and scalar values of the schedule
   llvm::DenseMap<mlir::Value, Tile> tiles;
   llvm::DenseMap<mlir::Value, WeightStream> streams;
+  llvm::DenseMap<mlir::Value, ScaledStream> scaledStreams;
   LdsHazards hazards;
 };
 
 /// Row-major strides of a shape.
 llvm::SmallVector<int64_t> stridesOf(llvm::ArrayRef<int64_t> shape);
+
+/// Row-major strides of an operand or, with its padding, of a region.
+llvm::SmallVector<int64_t> memoryStrides(mlir::Value memory);
+
+/// Bytes to which an access of `width` elements at offsets `map` of a memory with these strides is
+/// aligned, whatever the task; at most 16.
+llvm::MaybeAlign alignmentOf(mlir::AffineMap map, llvm::ArrayRef<int64_t> strides,
+                             mlir::Type element, int64_t width);
 
 } // namespace mono

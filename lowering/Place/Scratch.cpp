@@ -4,8 +4,11 @@
 #include "dialect/Exprs.h"
 #include "dialect/target/Gfx950.h"
 #include "lowering/Device/Distribution.h"
+#include "lowering/Device/ProductPlan.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -20,18 +23,37 @@ int64_t scratchBytes(Operation *op) {
   auto schedule = op->getParentOfType<ScheduleOp>();
   int64_t threads = schedule.getThreads();
   return llvm::TypeSwitch<Operation *, int64_t>(op)
-      // One partial sum of the result for each group of wavefronts that shares the depth.
+      // The row of each group, then one partial sum of the result for each group of wavefronts that
+      // shares the depth.
       .Case<ContractOp>([&](ContractOp o) {
-        return bytesOf(o.getType()) * o.getWeights().getDefiningOp<StreamOp>().getSplitK();
+        int64_t map = o.getRows() ? bytesOf(o.getRows().getType()) : 0;
+        return llvm::alignTo(map, kLdsAlign) +
+               bytesOf(o.getType()) * o.getWeights().getDefiningOp<StreamOp>().getSplitK();
       })
-      // The partial results of each row, then the results.
+      // The list of groups.
+      .Case<StreamOp>(
+          [](StreamOp o) { return o.getGroups() ? bytesOf(o.getGroups().getType()) : 0; })
+      .Case<ProductOp>([&](ProductOp o) {
+        SmallVector<int64_t> shape = o.getResultShape();
+        return ProductPlan(shape[0], shape[1], o.getStaticASizes()[1], threads / gfx950::kWaveSize)
+            .scratchBytes();
+      })
+      // The partial results of each row, or the rows, then the results.
       .Case<linalg::ReduceOp>([&](linalg::ReduceOp o) {
         auto input = cast<RankedTensorType>(o.getInputs().front().getType());
-        return bytesOf(o->getResult(0).getType()) *
-               (1 + RowReduction(Distribution(input, threads)).partialsPerRow());
+        RowReduction rows(Distribution(input, threads));
+        int64_t result = bytesOf(o->getResult(0).getType());
+        return result + (rows.acrossLanes ? result * rows.partialsPerRow() : bytesOf(input));
       })
       .Case<linalg::BroadcastOp>(
           [&](linalg::BroadcastOp o) { return bytesOf(o.getInput().getType()); })
+      // The tensor whose elements move to other threads.
+      .Case<tensor::ExtractSliceOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp,
+            linalg::TransposeOp>([](auto o) { return bytesOf(o->getOperand(0).getType()); })
+      .Case<tensor::InsertSliceOp>([](tensor::InsertSliceOp o) { return bytesOf(o.getType()); })
+      // The indices, which every thread may need.
+      .Case<GatherOp, ScatterOp, ReceiveRowsOp>(
+          [](auto o) { return bytesOf(o.getRows().getType()); })
       // Keys and payload, then indices and values.
       .Case<SelectOp>([&](SelectOp o) {
         return 2 * bytesOf(o.getKey().getType()) + 2 * bytesOf(o.getValues().getType());

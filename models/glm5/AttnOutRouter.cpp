@@ -1,11 +1,11 @@
 // Inputs of attn_out_router: random ones, and those of golden cases.
 #include "models/glm5/AttnOutRouter.h"
 #include "models/BFloat16.h"
+#include "models/GoldenFile.h"
 #include "models/HashTensor.h"
 #include "models/glm5/AttnOutRouterProblem.h"
 
 #include <cmath>
-#include <cstring>
 
 using namespace llvm;
 
@@ -57,31 +57,6 @@ Expected<std::unique_ptr<Problem>> randomAttnOutRouter(const Manifest &manifest,
   return makeAttnOutRouterProblem(*sizes, std::move(inputs), std::nullopt);
 }
 
-template <typename T>
-static Expected<std::vector<T>> tensorValues(const SafetensorsFile &file, StringRef name,
-                                             DType dtype, size_t rows, size_t columns) {
-  Expected<const TensorView *> view = file.get(name, dtype, 2);
-  if (!view)
-    return view.takeError();
-  Shape shape = {static_cast<int64_t>(rows), static_cast<int64_t>(columns)};
-  if ((*view)->shape != shape)
-    return makeError("tensor '{}': expected shape {}, but got {}", name, formatShape(shape),
-                     (*view)->describe());
-  std::vector<T> values(rows * columns);
-  std::memcpy(values.data(), (*view)->data.data(), (*view)->data.size());
-  return values;
-}
-
-static Expected<uint64_t> caseNumber(const SafetensorsFile &file, StringRef key) {
-  Expected<StringRef> text = file.metadata(key);
-  if (!text)
-    return text.takeError();
-  uint64_t number = 0;
-  if (text->getAsInteger(10, number))
-    return makeError("metadata key '{}': expected a number, but got '{}'", key, *text);
-  return number;
-}
-
 /// The weights of the router as the case defines them.
 static Expected<AttnOutRouterInputs> goldenWeights(const SafetensorsFile &file,
                                                    const AttnOutRouterSizes &sizes) {
@@ -100,19 +75,19 @@ static Expected<AttnOutRouterInputs> goldenWeights(const SafetensorsFile &file,
 
 static Expected<AttnOutRouterResults> goldenResults(const SafetensorsFile &file,
                                                     const AttnOutRouterSizes &sizes) {
-  auto residual = tensorValues<float>(file, "attn_residual", DType::F32, sizes.rows, sizes.hidden);
-  auto logits = tensorValues<float>(file, "router_logits", DType::F32, sizes.rows, sizes.experts);
-  auto ids = tensorValues<int32_t>(file, "topk_ids", DType::I32, sizes.rows, sizes.chosen);
-  auto weights = tensorValues<float>(file, "topk_weights", DType::F32, sizes.rows, sizes.chosen);
+  auto shape = [&](size_t columns) {
+    return Shape{static_cast<int64_t>(sizes.rows), static_cast<int64_t>(columns)};
+  };
+  auto residual = caseValues(file, "attn_residual", shape(sizes.hidden));
+  auto logits = caseValues(file, "router_logits", shape(sizes.experts));
+  auto ids = tensorValues<int32_t>(file, "topk_ids", DType::I32, shape(sizes.chosen));
+  auto weights = caseValues(file, "topk_weights", shape(sizes.chosen));
   if (!residual || !logits || !ids || !weights)
     return joinErrors(joinErrors(residual.takeError(), logits.takeError()),
                       joinErrors(ids.takeError(), weights.takeError()));
   AttnOutRouterResults results;
-  results.attnResidual.assign(residual->begin(), residual->end());
-  results.routing.rows = sizes.rows;
-  results.routing.logits.assign(logits->begin(), logits->end());
-  results.routing.ids = std::move(*ids);
-  results.routing.weights.assign(weights->begin(), weights->end());
+  results.attnResidual = std::move(*residual);
+  results.routing = {sizes.rows, std::move(*logits), std::move(*ids), std::move(*weights)};
   return results;
 }
 

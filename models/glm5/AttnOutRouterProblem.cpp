@@ -3,6 +3,7 @@
 #include "models/BFloat16.h"
 #include "models/Compare.h"
 #include "models/Matmul.h"
+#include "models/Operands.h"
 #include "models/glm5/AttnOutRouter.h"
 
 #include <cstring>
@@ -10,21 +11,6 @@
 using namespace llvm;
 
 namespace mono::models::glm5 {
-
-static Error checkOperand(const Manifest &manifest, StringRef name, OperandAccess access,
-                          Shape shape, ElementType element) {
-  Expected<const Operand *> operand = manifest.findOperand(name);
-  if (!operand)
-    return operand.takeError();
-  const Operand &found = **operand;
-  if (found.access != access)
-    return makeError("operand '{}' has another access than the schedule's", name);
-  if (found.type.shape != shape || found.type.element != element)
-    return makeError("operand '{}': expected {} {}, but got {} {}", name, elementName(element),
-                     formatShape(shape), elementName(found.type.element),
-                     formatShape(found.type.shape));
-  return Error::success();
-}
 
 /// Stores the dimensions of an operand, of which there must be as many as `out` has places.
 static Error readDimensions(const Manifest &manifest, StringRef name, ArrayRef<size_t *> out) {
@@ -97,22 +83,12 @@ std::vector<double> attnResidual(ArrayRef<uint16_t> h, ArrayRef<uint16_t> outPro
   return sum;
 }
 
-template <typename T> static std::vector<uint8_t> bytesOf(ArrayRef<T> values) {
-  static_assert(llvm::endianness::native == llvm::endianness::little);
-  std::vector<uint8_t> bytes(values.size() * sizeof(T));
-  std::memcpy(bytes.data(), values.data(), bytes.size());
-  return bytes;
-}
-
 /// Columns [first, first + count) of a row-major matrix of `width` columns.
-static std::vector<uint8_t> columns(ArrayRef<uint16_t> matrix, size_t width, size_t first,
-                                    size_t count) {
-  size_t rows = matrix.size() / width;
-  std::vector<uint8_t> bytes(rows * count * sizeof(uint16_t));
+static void copyColumns(ArrayRef<uint16_t> matrix, size_t width, size_t first, size_t count,
+                        MutableArrayRef<uint8_t> out) {
+  size_t rows = matrix.size() / width, rowBytes = count * sizeof(uint16_t);
   for (size_t row = 0; row < rows; ++row)
-    std::memcpy(&bytes[row * count * sizeof(uint16_t)], &matrix[row * width + first],
-                count * sizeof(uint16_t));
-  return bytes;
+    std::memcpy(&out[row * rowBytes], &matrix[row * width + first], rowBytes);
 }
 
 AttnOutRouterResults attnOutRouterReference(const AttnOutRouterSizes &sizes,
@@ -132,19 +108,14 @@ public:
                        std::optional<AttnOutRouterResults> golden)
       : sizes(sizes), inputs(std::move(inputs)), expected(std::move(golden)) {}
 
-  std::vector<uint8_t> input(unsigned rank, const Operand &operand) override {
+  void fill(unsigned rank, const Operand &operand, size_t /*slice*/,
+            MutableArrayRef<uint8_t> out) override {
     size_t share = sizes.innerPerRank();
     if (operand.name == "h")
-      return columns(inputs.h, sizes.inner, rank * share, share);
+      return copyColumns(inputs.h, sizes.inner, rank * share, share, out);
     if (operand.name == "w_o")
-      return columns(inputs.outProj, sizes.inner, rank * share, share);
-    if (operand.name == "x")
-      return bytesOf<uint16_t>(inputs.x);
-    if (operand.name == "w_post")
-      return bytesOf<uint16_t>(inputs.normWeight);
-    if (operand.name == "w_gate")
-      return bytesOf<uint16_t>(inputs.gate);
-    return bytesOf<float>(inputs.bias);
+      return copyColumns(inputs.outProj, sizes.inner, rank * share, share, out);
+    copy(replicated(operand.name), out.begin());
   }
 
   void check(ArrayRef<RankOutputs> outputs, Report &report) override {
@@ -160,6 +131,17 @@ public:
   }
 
 private:
+  /// What every rank gets whole.
+  ArrayRef<uint8_t> replicated(StringRef operand) const {
+    if (operand == "x")
+      return bytesOf<uint16_t>(inputs.x);
+    if (operand == "w_post")
+      return bytesOf<uint16_t>(inputs.normWeight);
+    if (operand == "w_gate")
+      return bytesOf<uint16_t>(inputs.gate);
+    return bytesOf<float>(inputs.bias);
+  }
+
   AttnOutRouterSizes sizes;
   AttnOutRouterInputs inputs;
   std::optional<AttnOutRouterResults> expected;

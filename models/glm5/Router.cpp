@@ -81,17 +81,19 @@ static std::vector<double> scoreTolerance(ArrayRef<double> outLogits, ArrayRef<d
   return out;
 }
 
-void checkRouting(const RankOutputs &outputs, const Routing &reference, ArrayRef<float> bias,
-                  Report &report) {
+Routing checkRouting(const RankOutputs &outputs, const Routing &reference, ArrayRef<float> bias,
+                     Report &report) {
   size_t experts = bias.size(), rows = reference.rows, chosen = reference.ids.size() / rows;
   std::vector<double> logits = outputs.lookup("router_logits").values();
   std::vector<double> weights = outputs.lookup("topk_weights").values();
   std::vector<double> idValues = outputs.lookup("topk_ids").values();
   std::vector<int32_t> ids(idValues.begin(), idValues.end());
-  if (logits.size() != rows * experts || ids.size() != rows * chosen)
-    return report.holds("routing", false, "outputs of other sizes", "");
+  if (logits.size() != rows * experts || ids.size() != rows * chosen) {
+    report.holds("routing", false, "outputs of other sizes", "");
+    return reference;
+  }
 
-  std::vector<double> expectedWeights;
+  Routing expected{rows, reference.logits, {}, {}};
   size_t different = 0;
   std::string reason;
   for (size_t s = 0; s < rows; ++s) {
@@ -105,15 +107,20 @@ void checkRouting(const RankOutputs &outputs, const Routing &reference, ArrayRef
     different += verdict.different;
     if (!verdict.good)
       reason = fmt::format("token {}: {}", s, verdict.reason);
-    if (verdict.good && verdict.different != 0)
-      llvm::append_range(expectedWeights, expertWeights(ref, rowIds));
+    bool other = verdict.good && verdict.different != 0;
+    ArrayRef<int32_t> expectedIds =
+        other ? rowIds : ArrayRef(reference.ids).slice(s * chosen, chosen);
+    llvm::append_range(expected.ids, expectedIds);
+    if (other)
+      llvm::append_range(expected.weights, expertWeights(ref, rowIds));
     else
-      llvm::append_range(expectedWeights, ArrayRef(reference.weights).slice(s * chosen, chosen));
+      llvm::append_range(expected.weights, ArrayRef(reference.weights).slice(s * chosen, chosen));
   }
   report.atMost("router_logits", maxRelativeL2(logits, reference.logits, rows), tolerance);
   report.holds("topk_ids", reason.empty(),
                reason.empty() ? fmt::format("{} differ", different) : reason, "true ties");
-  report.atMost("topk_weights", maxRelativeL2(weights, expectedWeights, rows), tolerance);
+  report.atMost("topk_weights", maxRelativeL2(weights, expected.weights, rows), tolerance);
+  return expected;
 }
 
 } // namespace mono::models::glm5

@@ -43,7 +43,9 @@ Routing route(llvm::ArrayRef<double> x, size_t rows, llvm::ArrayRef<uint16_t> no
 
 /// Adds findings for the outputs `router_logits`, `topk_ids` and `topk_weights` of one rank. Where
 /// the selection differs for a good reason, weights are compared for the experts that were chosen.
-void checkRouting(const RankOutputs &outputs, const Routing &reference, llvm::ArrayRef<float> bias,
-                  Report &report);
+/// Returns what must be expected of the stages that follow: the reference's logits with those
+/// experts and their weights.
+Routing checkRouting(const RankOutputs &outputs, const Routing &reference,
+                     llvm::ArrayRef<float> bias, Report &report);
 
 } // namespace mono::models::glm5

@@ -34,11 +34,10 @@ Expected<models::Params> parameters(const RunOptions &options,
   if (!golden || !StringRef(options.file).ends_with(".mlir"))
     return params;
   // The name inside the file is known only when it is compiled, which takes the parameters.
-  StringRef stem = sys::path::stem(options.file);
-  const models::Model *model = models::findModel(stem);
+  const models::Model *model = models::findModelOfFile(options.file);
   if (!model)
-    return makeError("no golden cases are known for '{}', only for {}", stem,
-                     models::knownModels());
+    return makeError("no golden cases are known for '{}', only for {}",
+                     sys::path::stem(options.file), models::knownModels());
   Expected<models::Params> wanted = model->goldenParams(*golden);
   if (!wanted)
     return addContext(wanted.takeError(), options.goldenCase);

@@ -13,10 +13,10 @@ static std::string rankName(unsigned rank, StringRef operand) {
 }
 
 static Error checkTensor(const TensorView &view, const Operand &operand) {
-  if (view.dtype != dtypeOf(operand.type.element) || view.shape != operand.type.shape)
+  if (view.dtype != dtypeOf(operand.type.element) || view.shape != fileShapeOf(operand.type))
     return makeError("tensor '{}': expected {} {}, but got {}", view.name,
-                     dtypeName(dtypeOf(operand.type.element)), formatShape(operand.type.shape),
-                     view.describe());
+                     dtypeName(dtypeOf(operand.type.element)),
+                     formatShape(fileShapeOf(operand.type)), view.describe());
   return Error::success();
 }
 
@@ -91,7 +91,7 @@ Error saveOutputs(StringRef path, const Manifest &manifest, ArrayRef<models::Ran
       continue;
     auto view = [&](std::string name, unsigned rank) {
       const models::HostTensor &tensor = outputs[rank].find(operand.name)->second;
-      return TensorView{std::move(name), dtypeOf(operand.type.element), operand.type.shape,
+      return TensorView{std::move(name), dtypeOf(operand.type.element), fileShapeOf(operand.type),
                         tensor.bytes};
     };
     bool equal = llvm::all_of(outputs, [&](const models::RankOutputs &rank) {

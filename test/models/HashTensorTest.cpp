@@ -49,7 +49,8 @@ TEST_P(GoldenChecks, FirstElementsAgree) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, GoldenChecks,
-                         testing::Values("glm5_full_s4.safetensors", "glm5_full_s8.safetensors"));
+                         testing::Values("glm5_full_s4.safetensors", "glm5_full_s8.safetensors",
+                                         "glm5_tiny_s4.safetensors", "glm5_tiny_s8.safetensors"));
 
 TEST(HashTensor, KindsFollowTheirFormulas) {
   HashTensor tensor("some.weight", 3);

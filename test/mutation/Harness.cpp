@@ -164,7 +164,7 @@ namespace {
 std::vector<uint8_t> inputFor(const TensorType &type, uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<uint8_t> bytes(type.bytes());
-  unsigned width = elementBytes(type.element);
+  unsigned width = elementBits(type.element) / 8;
   for (size_t at = 0; at < bytes.size(); at += width) {
     if (type.element == ElementType::I32) {
       llvm::support::endian::write32le(&bytes[at], random() % 1000);

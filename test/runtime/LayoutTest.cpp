@@ -60,6 +60,24 @@ TEST(Layout, UnpackUndoesPack) {
   }
 }
 
+TEST(Layout, Fp4IsPackedTwoAByte) {
+  TensorType type{{3, 64}, ElementType::FP4E2M1, Layout::RowMajor};
+  EXPECT_EQ(type.bytes(), 96u);
+  EXPECT_EQ(type.describe(), "f4E2M1FN [3, 64], row_major");
+  EXPECT_EQ((TensorType{{3, 2}, ElementType::E8M0, Layout::RowMajor}.bytes()), 6u);
+  type.shape = {4, 3};
+  EXPECT_EQ(llvm::toString(type.check()), "element type f4E2M1FN is packed two a byte: expected an "
+                                          "even last dimension, but got [4, 3]");
+}
+
+TEST(Layout, ElementNamesRoundTrip) {
+  for (ElementType element : {ElementType::BF16, ElementType::F32, ElementType::I32,
+                              ElementType::FP4E2M1, ElementType::E8M0})
+    EXPECT_EQ(parseElementType(elementName(element)).get(), element);
+  EXPECT_EQ(llvm::toString(parseElementType("f64").takeError()),
+            "expected element type bf16, f32, i32, f4E2M1FN or f8E8M0FNU, but got 'f64'");
+}
+
 TEST(Layout, NamesRoundTrip) {
   for (Layout layout : {Layout::RowMajor, Layout::MfmaRows16})
     EXPECT_EQ(parseLayout(layoutName(layout)).get(), layout);

@@ -120,7 +120,7 @@ mono.schedule @operand_past_32_bits target("gfx950") grid(4 x 64) {
 // -----
 
 mono.schedule @operand_past_64_bits target("gfx950") grid(4 x 64) {
-  // expected-error @below {{expected at most 2147483647 bytes (32-bit offsets), but operand 'a' needs more than 2^63}}
+  // expected-error @below {{expected at most 2147483647 bytes (32-bit offsets), but operand 'a' needs more than 2^60}}
   %a = mono.operand "a" read [4294967296, 4294967296] : f32
   mono.stage "s" (%t) tasks [1] base [0] {
   }

@@ -1,0 +1,177 @@
+// Rows and elements that a tensor of indices names: gather and scatter.
+#include "lowering/Device/Emitter.h"
+
+#include "dialect/Describe.h"
+#include "dialect/Exprs.h"
+#include "lowering/Place/Scratch.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace mono {
+
+/// Rows of a memory: all axes but the last, counted together.
+static int64_t rowsOf(Value memory) {
+  int64_t rows = 1;
+  for (int64_t size : ArrayRef(declaredBy(memory)->shape).drop_back())
+    rows *= size;
+  return rows;
+}
+
+std::pair<Value, Value> Emitter::rowAndColumn(Value first, int64_t columns, int64_t indices,
+                                              int64_t count) {
+  Value loaded = ldsLoad(indices, b.getI32Type(), count, divide(first, columns), 1);
+  return {vector::ExtractOp::create(b, loaded, int64_t(0)), modulo(first, columns)};
+}
+
+Value Emitter::loadOrZero(Value valid, VectorType type, function_ref<Value()> load) {
+  return scf::IfOp::create(
+             b, valid, [&](OpBuilder &, Location) { scf::YieldOp::create(b, load()); },
+             [&](OpBuilder &, Location) {
+               Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(type)));
+               scf::YieldOp::create(b, zero);
+             })
+      .getResult(0);
+}
+
+void Emitter::storeToRegion(RegionOp region, RankedTensorType type, ArrayRef<Value> chunks) {
+  Distribution d = distributionOf(type);
+  int64_t elements = region.getBytes() * 8 / type.getElementTypeBitWidth();
+  SmallVector<int64_t> strides = memoryStrides(region.getResult());
+  willWrite(*region.getOffset(), region.getBytes());
+  for (auto [chunk, value] : llvm::enumerate(chunks))
+    forOwners(d, chunk, [&, value = value](Value first) {
+      ldsStore(*region.getOffset(), elements,
+               address({}, unflatten(first, type.getShape()), strides), value);
+    });
+}
+
+/// Elements one by one: a tensor and the tensor of its indices lie alike.
+LogicalResult Emitter::gatherSingle(GatherOp op) {
+  auto type = cast<RankedTensorType>(op.getResult().getType());
+  Type element = type.getElementType();
+  int64_t count = rowsOf(op.getSource()) * declaredBy(op.getSource())->shape.back();
+  auto region = op.getSource().getDefiningOp<RegionOp>();
+  if (region)
+    willRead(*region.getOffset(), region.getBytes());
+  SmallVector<int64_t> strides = memoryStrides(op.getSource());
+  SmallVector<int64_t> shape = declaredBy(op.getSource())->shape;
+  auto one = VectorType::get({1}, element);
+  SmallVector<Value> chunks;
+  for (Value indices : inRegisters(op.getRows())) {
+    SmallVector<Value> elements;
+    for (int64_t i = 0; i < cast<VectorType>(indices.getType()).getNumElements(); ++i) {
+      Value index = vector::ExtractOp::create(b, indices, i);
+      Value valid = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, index, constantI32(count));
+      Value loaded = loadOrZero(valid, one, [&]() -> Value {
+        Value linear = arith::IndexCastUIOp::create(b, b.getIndexType(), index);
+        Value at = address({}, unflatten(linear, shape), strides);
+        if (region)
+          return ldsLoad(*region.getOffset(), element, count, at, 1);
+        return vector::LoadOp::create(
+            b, one, operandMemory(op.getSource().getDefiningOp<OperandOp>()), ValueRange{at});
+      });
+      elements.push_back(vector::ExtractOp::create(b, loaded, int64_t(0)));
+    }
+    chunks.push_back(vector::FromElementsOp::create(b, chunkType(type), elements));
+  }
+  setTile(op.getResult(), std::move(chunks));
+  return success();
+}
+
+LogicalResult Emitter::emitGather(GatherOp op) {
+  if (op.getResult() && cast<RankedTensorType>(op.getResult().getType()).getRank() == 1)
+    return gatherSingle(op);
+  Declared source = *declaredBy(op.getSource());
+  int64_t count = cast<RankedTensorType>(op.getRows().getType()).getNumElements();
+  int64_t columns = source.shape.back(), rows = rowsOf(op.getSource());
+  auto type = RankedTensorType::get({count, columns}, source.element);
+  VectorType vectorType = chunkType(type);
+  Distribution d = distributionOf(type);
+  int64_t indices = inLds(op.getRows(), op->getAttrOfType<IntegerAttr>(kScratchAttr).getInt());
+  willRead(indices, count * 4);
+
+  /// Loads of a region's row, or of an operand's.
+  auto regionLoader = [&](RegionOp region) {
+    willRead(*region.getOffset(), region.getBytes());
+    return [this, region, d, element = source.element](Value row, Value column) mutable -> Value {
+      Value at = address({}, {row, column}, {region.getRowStride(), 1});
+      return ldsLoad(*region.getOffset(), element,
+                     region.getBytes() * 8 / element.getIntOrFloatBitWidth(), at, d.width);
+    };
+  };
+  std::function<Value(Value, Value)> loadSource, loadFresh;
+  if (auto region = op.getSource().getDefiningOp<RegionOp>())
+    loadSource = regionLoader(region);
+  else
+    loadSource = [&](Value row, Value column) -> Value {
+      // Rows are whole multiples of the width, so vectors are aligned.
+      int64_t bytes = d.width * source.element.getIntOrFloatBitWidth() / 8;
+      return vector::LoadOp::create(
+          b, vectorType, operandMemory(op.getSource().getDefiningOp<OperandOp>()),
+          ValueRange{address({}, {row, column}, {columns, 1})}, /*nontemporal=*/false,
+          llvm::MaybeAlign(std::min<int64_t>(16, bytes)));
+    };
+  if (op.getFresh())
+    loadFresh = regionLoader(op.getFresh().getDefiningOp<RegionOp>());
+
+  // All loads go out before the first is needed.
+  SmallVector<Value> chunks;
+  for (int64_t chunk = 0; chunk < d.chunks; ++chunk) {
+    auto load = [&](Value first) -> SmallVector<Value> {
+      auto [row, column] = rowAndColumn(first, columns, indices, count);
+      auto within = [&, row = row](int64_t begin, int64_t size, Value &relative) -> Value {
+        Value distance = arith::SubIOp::create(b, row, constantI32(begin));
+        relative = arith::IndexCastUIOp::create(b, b.getIndexType(), distance);
+        return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, distance, constantI32(size));
+      };
+      Value relative;
+      Value valid = within(0, rows, relative);
+      Value value = loadOrZero(valid, vectorType,
+                               [&, column = column] { return loadSource(relative, column); });
+      if (loadFresh) {
+        Value isFresh = within(rows, rowsOf(op.getFresh()), relative);
+        Value fresh = loadOrZero(isFresh, vectorType,
+                                 [&, column = column] { return loadFresh(relative, column); });
+        value = arith::SelectOp::create(b, isFresh, fresh, value);
+      }
+      return {value};
+    };
+    llvm::append_range(chunks, ownersOrZero(d, chunk, {vectorType}, load));
+  }
+  if (op.getResult())
+    setTile(op.getResult(), std::move(chunks));
+  else
+    storeToRegion(op.getRegion().getDefiningOp<RegionOp>(), type, chunks);
+  return success();
+}
+
+LogicalResult Emitter::emitScatter(ScatterOp op) {
+  auto type = cast<RankedTensorType>(op.getValue().getType());
+  auto operand = op.getTarget().getDefiningOp<OperandOp>();
+  int64_t count = type.getShape().front(), width = type.getShape().back();
+  int64_t rows = rowsOf(op.getTarget()), columns = staticValues(operand.getShape()).back();
+  Distribution d = distributionOf(type);
+  SmallVector<Value> chunks(inRegisters(op.getValue()));
+  int64_t indices = inLds(op.getRows(), op->getAttrOfType<IntegerAttr>(kScratchAttr).getInt());
+  willRead(indices, count * 4);
+  Value offset = evaluate(op.getOffsets(), op.getOffsetArgs()).front();
+  for (auto [chunk, value] : llvm::enumerate(chunks))
+    forOwners(d, chunk, [&, value = value](Value first) {
+      auto [row, column] = rowAndColumn(first, width, indices, count);
+      Value valid = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, row, constantI32(rows));
+      guard(valid, [&, row = row, column = column] {
+        Value at = address(
+            {}, {arith::IndexCastUIOp::create(b, b.getIndexType(), row), add(offset, column)},
+            {columns, 1});
+        vector::StoreOp::create(b, value, operandMemory(operand), ValueRange{at},
+                                /*nontemporal=*/false,
+                                llvm::MaybeAlign(type.getElementTypeBitWidth() / 8));
+      });
+    });
+  return success();
+}
+
+} // namespace mono

@@ -1,0 +1,171 @@
+// Upstream ops that only move elements: slices, reshapes, transposes, and tensors made from their
+// indices. What changes threads goes through LDS.
+#include "lowering/Device/Emitter.h"
+
+#include "lowering/Place/Scratch.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace mono {
+
+static int64_t scratchOf(Operation *op) {
+  return op->getAttrOfType<IntegerAttr>(kScratchAttr).getInt();
+}
+
+static int64_t bytesOf(RankedTensorType type) {
+  return type.getNumElements() * type.getElementTypeBitWidth() / 8;
+}
+
+/// A scalar as the vector of one element that LDS accesses take.
+static Value single(ImplicitLocOpBuilder &b, Value scalar) {
+  return vector::BroadcastOp::create(b, VectorType::get({1}, scalar.getType()), scalar);
+}
+
+void Emitter::gatherElements(Value result, Value source, int64_t scratch, bool contiguous,
+                             function_ref<SmallVector<Value>(ArrayRef<Value>)> from) {
+  auto type = cast<RankedTensorType>(result.getType());
+  auto sourceType = cast<RankedTensorType>(source.getType());
+  SmallVector<int64_t> strides = stridesOf(sourceType.getShape());
+  int64_t home = inLds(source, scratch);
+  willRead(home, bytesOf(sourceType));
+  Distribution d = distributionOf(type);
+  auto load = [&](Value linear, int64_t width) {
+    Value at = address({}, from(unflatten(linear, type.getShape())), strides);
+    return ldsLoad(home, type.getElementType(), sourceType.getNumElements(), at, width);
+  };
+  SmallVector<Value> chunks;
+  for (int64_t chunk = 0; chunk < d.chunks; ++chunk) {
+    Value first = firstElement(d, chunk);
+    if (contiguous) {
+      chunks.push_back(load(first, d.width));
+      continue;
+    }
+    SmallVector<Value> elements;
+    for (int64_t i = 0; i < d.width; ++i)
+      elements.push_back(vector::ExtractOp::create(b, load(add(first, i), 1), int64_t(0)));
+    chunks.push_back(vector::FromElementsOp::create(b, chunkType(type), elements));
+  }
+  setTile(result, std::move(chunks));
+}
+
+/// True if vectors of `width` elements of the result lie as aligned vectors in the source.
+static bool isContiguous(ArrayRef<int64_t> offsets, ArrayRef<int64_t> strides,
+                         RankedTensorType source, int64_t width) {
+  return strides.back() == 1 && !ShapedType::isDynamic(offsets.back()) &&
+         offsets.back() % width == 0 && source.getShape().back() % width == 0;
+}
+
+LogicalResult Emitter::emitSlice(tensor::ExtractSliceOp op) {
+  RankedTensorType type = op.getType();
+  llvm::SmallBitVector dropped = op.getDroppedDims();
+  SmallVector<Value> offsets = llvm::map_to_vector(op.getMixedOffsets(), [&](OpFoldResult offset) {
+    if (auto value = dyn_cast<Value>(offset))
+      return scalars.lookup(value);
+    return constant(cast<IntegerAttr>(cast<Attribute>(offset)).getInt());
+  });
+  ArrayRef<int64_t> strides = op.getStaticStrides();
+  bool lastStays = !dropped.test(dropped.size() - 1);
+  bool contiguous = lastStays && isContiguous(op.getStaticOffsets(), strides, op.getSourceType(),
+                                              distributionOf(type).width);
+  gatherElements(
+      op.getResult(), op.getSource(), scratchOf(op), contiguous, [&](ArrayRef<Value> index) {
+        SmallVector<Value> at;
+        const Value *next = index.begin();
+        for (auto [axis, offset] : llvm::enumerate(offsets))
+          at.push_back(dropped.test(axis) ? offset : add(offset, mul(*next++, strides[axis])));
+        return at;
+      });
+  return success();
+}
+
+LogicalResult Emitter::emitInsert(tensor::InsertSliceOp op) {
+  RankedTensorType type = op.getType(), sourceType = op.getSourceType();
+  int64_t scratch = scratchOf(op), elements = type.getNumElements();
+  llvm::SmallBitVector dropped = op.getDroppedDims();
+  SmallVector<int64_t> memory = stridesOf(type.getShape());
+  // A copy of the destination, then the source over it.
+  SmallVector<Value> below(inRegisters(op.getDest())), above(inRegisters(op.getSource()));
+  willWrite(scratch, bytesOf(type));
+  Distribution d = distributionOf(type);
+  for (auto [chunk, value] : llvm::enumerate(below))
+    forOwners(d, chunk,
+              [&, value = value](Value first) { ldsStore(scratch, elements, first, value); });
+  willWrite(scratch, bytesOf(type));
+  Distribution from = distributionOf(sourceType);
+  for (auto [chunk, value] : llvm::enumerate(above))
+    forOwners(from, chunk, [&, value = value](Value first) {
+      for (int64_t i = 0; i < from.width; ++i) {
+        SmallVector<Value> index = unflatten(add(first, i), sourceType.getShape()), at;
+        const Value *next = index.begin();
+        for (int64_t axis = 0; axis < type.getRank(); ++axis) {
+          Value inner =
+              dropped.test(axis) ? constant(0) : mul(*next++, op.getStaticStrides()[axis]);
+          at.push_back(add(inner, op.getStaticOffsets()[axis]));
+        }
+        ldsStore(scratch, elements, address({}, at, memory),
+                 single(b, vector::ExtractOp::create(b, value, i)));
+      }
+    });
+  setTile(op.getResult(), scratch);
+  return success();
+}
+
+LogicalResult Emitter::emitReshape(Operation *op) {
+  Value source = op->getOperand(0), result = op->getResult(0);
+  auto from = cast<RankedTensorType>(source.getType()),
+       to = cast<RankedTensorType>(result.getType());
+  // The order of the elements stays, so does their place where threads hold equally long runs.
+  if (distributionOf(from).width == distributionOf(to).width) {
+    Tile moved = tile(source);
+    moved.type = to;
+    tiles[result] = std::move(moved);
+  } else {
+    setTile(result, inLds(source, scratchOf(op)));
+  }
+  return success();
+}
+
+LogicalResult Emitter::emitTranspose(linalg::TransposeOp op) {
+  ArrayRef<int64_t> permutation = op.getPermutation();
+  gatherElements(op->getResult(0), op.getInput(), scratchOf(op), /*contiguous=*/false,
+                 [&](ArrayRef<Value> index) {
+                   SmallVector<Value> at(index.size());
+                   for (auto [axis, sourceAxis] : llvm::enumerate(permutation))
+                     at[sourceAxis] = index[axis];
+                   return at;
+                 });
+  return success();
+}
+
+LogicalResult Emitter::emitGenerate(tensor::GenerateOp op) {
+  auto type = cast<RankedTensorType>(op.getType());
+  Distribution d = distributionOf(type);
+  Block &body = op.getBody().front();
+  auto element = [&](Value linear) {
+    IRMapping mapping;
+    mapping.map(body.getArguments(), unflatten(linear, type.getShape()));
+    for (Operation &inner : body.without_terminator()) {
+      for (Value operand : inner.getOperands())
+        if (Value outer = scalars.lookup(operand); outer && !mapping.contains(operand))
+          mapping.map(operand, outer);
+      b.clone(inner, mapping);
+    }
+    Value yielded = body.getTerminator()->getOperand(0);
+    Value outer = scalars.lookup(yielded);
+    return outer ? outer : mapping.lookup(yielded);
+  };
+  SmallVector<Value> chunks;
+  for (int64_t chunk = 0; chunk < d.chunks; ++chunk) {
+    Value first = firstElement(d, chunk);
+    SmallVector<Value> elements;
+    for (int64_t i = 0; i < d.width; ++i)
+      elements.push_back(element(add(first, i)));
+    chunks.push_back(vector::FromElementsOp::create(b, chunkType(type), elements));
+  }
+  setTile(op.getResult(), std::move(chunks));
+  return success();
+}
+
+} // namespace mono

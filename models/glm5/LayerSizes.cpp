@@ -1,0 +1,161 @@
+// Operand table of glm5_layer and the checks of a kernel against it.
+#include "models/glm5/LayerSizes.h"
+#include "models/Mxfp4.h"
+#include "models/Operands.h"
+
+using namespace llvm;
+
+namespace mono::models::glm5 {
+
+std::vector<std::pair<StringRef, size_t *>> dimensionParams(LayerDims &dims) {
+  return {{"HIDDEN", &dims.hidden},      {"HEADS", &dims.heads},
+          {"Q_LORA", &dims.qLora},       {"KV_LORA", &dims.kvLora},
+          {"NOPE", &dims.nope},          {"ROPE", &dims.rope},
+          {"V_DIM", &dims.vDim},         {"INDEX_HEADS", &dims.indexHeads},
+          {"INDEX_DIM", &dims.indexDim}, {"TOPK", &dims.topk},
+          {"EXPERTS", &dims.experts},    {"MOE", &dims.moe},
+          {"CHOSEN", &dims.chosen}};
+}
+
+namespace {
+/// Collects operands of one access after another.
+class OperandList {
+public:
+  void add(OperandAccess access, StringRef name, ElementType element,
+           std::initializer_list<size_t> shape) {
+    operands.push_back({name.str(), access, element, Shape(shape.begin(), shape.end())});
+  }
+  std::vector<LayerOperand> operands;
+};
+} // namespace
+
+static void addTokens(OperandList &list, const LayerSizes &sizes) {
+  using enum OperandAccess;
+  using enum ElementType;
+  list.add(Read, "x", BF16, {sizes.rows, sizes.hidden});
+  list.add(Read, "positions", I32, {sizes.rows});
+  list.add(Read, "block_table", I32, {sizes.rows, sizes.pages()});
+  list.add(Update, "cache_kv", BF16, {sizes.cacheRows(), sizes.cacheWidth()});
+  if (sizes.indexer)
+    list.add(Update, "cache_index", BF16, {sizes.cacheRows(), sizes.indexDim});
+}
+
+static void addAttention(OperandList &list, const LayerSizes &sizes) {
+  using enum OperandAccess;
+  using enum ElementType;
+  size_t heads = sizes.headsPerRank();
+  list.add(Read, "w_in", BF16, {sizes.hidden});
+  list.add(Read, "w_a", BF16, {sizes.downRows(), sizes.hidden});
+  list.add(Read, "q_norm", BF16, {sizes.qLora});
+  list.add(Read, "kv_norm", BF16, {sizes.kvLora});
+  if (sizes.indexer) {
+    list.add(Read, "index_norm_w", F32, {sizes.indexDim});
+    list.add(Read, "index_norm_b", F32, {sizes.indexDim});
+    list.add(Read, "w_iq", BF16, {sizes.indexHeads * sizes.indexDim, sizes.qLora});
+  }
+  list.add(Read, "w_qb", BF16, {heads * sizes.qkDim(), sizes.qLora});
+  list.add(Read, "w_uk", BF16, {heads * sizes.kvLora, sizes.nope});
+  list.add(Read, "w_uv", BF16, {heads * sizes.vDim, sizes.kvLora});
+  list.add(Read, "w_o", BF16, {sizes.hidden, heads * sizes.vDim});
+}
+
+static void addExperts(OperandList &list, const LayerSizes &sizes) {
+  using enum OperandAccess;
+  using enum ElementType;
+  size_t units = sizes.moePerRank();
+  list.add(Read, "w_post", BF16, {sizes.hidden});
+  list.add(Read, "w_gate", BF16, {sizes.experts, sizes.hidden});
+  list.add(Read, "bias", F32, {sizes.experts});
+  list.add(Read, "w_gate_up", FP4E2M1, {sizes.experts + 1, 2 * units, sizes.hidden});
+  list.add(Read, "w_gate_up_scale", E8M0, {sizes.experts + 1, 2 * units, sizes.hidden / mxBlock});
+  list.add(Read, "w_down", FP4E2M1, {sizes.experts + 1, sizes.hidden, units});
+  list.add(Read, "w_down_scale", E8M0, {sizes.experts + 1, sizes.hidden, units / mxBlock});
+}
+
+static void addResults(OperandList &list, const LayerSizes &sizes) {
+  using enum OperandAccess;
+  using enum ElementType;
+  list.add(Write, "y", BF16, {sizes.rows, sizes.hidden});
+  list.add(Write, "attn_residual", BF16, {sizes.rows, sizes.hidden});
+  list.add(sizes.indexer ? Write : Read, "index_topk", I32, {sizes.rows, sizes.topk});
+  list.add(Write, "router_logits", F32, {sizes.rows, sizes.experts});
+  list.add(Write, "topk_ids", I32, {sizes.rows, sizes.chosen});
+  list.add(Write, "topk_weights", F32, {sizes.rows, sizes.chosen});
+}
+
+std::vector<LayerOperand> layerOperands(const LayerSizes &sizes) {
+  OperandList list;
+  addTokens(list, sizes);
+  addAttention(list, sizes);
+  addExperts(list, sizes);
+  addResults(list, sizes);
+  return std::move(list.operands);
+}
+
+static Error readParam(const Manifest &manifest, StringRef name, size_t &out) {
+  const int64_t *value = manifest.param(name);
+  if (!value)
+    return makeError("kernel '{}' has no parameter '{}'", manifest.kernel, name);
+  if (*value < 0)
+    return makeError("parameter '{}': expected a size, but got {}", name, *value);
+  out = static_cast<size_t>(*value);
+  return Error::success();
+}
+
+Error checkLayerSizes(const LayerSizes &sizes) {
+  struct Division {
+    StringRef what, by;
+    size_t size, divisor;
+  };
+  const Division divisions[] = {
+      {"HEADS", "TP", sizes.heads, sizes.ranks},
+      {"MOE", "32 TP", sizes.moe, mxBlock * sizes.ranks},
+      {"HIDDEN", "32", sizes.hidden, mxBlock},
+      {"CTX", "PAGE", sizes.context, sizes.page},
+      {"ROPE", "2", sizes.rope, 2},
+  };
+  for (const Division &division : divisions)
+    if (division.size == 0 || division.divisor == 0 || division.size % division.divisor != 0)
+      return makeError("expected {} to be a multiple of {} = {}, but got {}", division.what,
+                       division.by, division.divisor, division.size);
+  if (sizes.rows == 0)
+    return makeError("expected S to be at least 1, but got 0");
+  if (sizes.rope > sizes.indexDim)
+    return makeError("expected ROPE to be at most INDEX_DIM = {}, but got {}", sizes.indexDim,
+                     sizes.rope);
+  if (sizes.chosen > sizes.experts)
+    return makeError("expected CHOSEN to be at most EXPERTS = {}, but got {}", sizes.experts,
+                     sizes.chosen);
+  if (sizes.ordered && sizes.rows > sizes.context)
+    return makeError("expected S to be at most CTX = {}, but got {}", sizes.context, sizes.rows);
+  return Error::success();
+}
+
+Expected<LayerSizes> readLayerSizes(const Manifest &manifest) {
+  LayerSizes sizes;
+  size_t ordered = 0, indexer = 0;
+  std::vector<std::pair<StringRef, size_t *>> params = dimensionParams(sizes);
+  params.insert(params.end(), {{"S", &sizes.rows},
+                               {"TP", &sizes.ranks},
+                               {"CTX", &sizes.context},
+                               {"PAGE", &sizes.page},
+                               {"ORDERED", &ordered},
+                               {"INDEXER", &indexer}});
+  for (auto [name, value] : params)
+    if (Error error = readParam(manifest, name, *value))
+      return error;
+  sizes.ordered = ordered != 0;
+  sizes.indexer = indexer != 0;
+  if (Error error = checkLayerSizes(sizes))
+    return error;
+  std::vector<LayerOperand> expected = layerOperands(sizes);
+  if (manifest.operands.size() != expected.size())
+    return makeError("expected {} operands, but got {}", expected.size(), manifest.operands.size());
+  for (const LayerOperand &operand : expected)
+    if (Error error =
+            checkOperand(manifest, operand.name, operand.access, operand.shape, operand.element))
+      return error;
+  return sizes;
+}
+
+} // namespace mono::models::glm5

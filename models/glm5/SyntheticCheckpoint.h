@@ -1,0 +1,34 @@
+// A GLM-5 layer whose weights are functions of their names and a seed (test/data/README.md):
+// nothing is stored, every piece is made when it is read.
+#pragma once
+
+#include "models/Checkpoint.h"
+#include "models/glm5/LayerSizes.h"
+
+namespace mono::models::glm5 {
+
+struct SyntheticParams {
+  uint64_t seed = 1;
+  unsigned layer = 3;
+  /// Least E8M0 scale of gate and up projections, and of down projections.
+  uint8_t inBase = 117, downBase = 118;
+};
+
+/// The E8M0 bases under which an expert's projections keep the variance of their inputs.
+SyntheticParams syntheticParams(const LayerDims &dims, uint64_t seed);
+
+class SyntheticCheckpoint : public Checkpoint {
+public:
+  explicit SyntheticCheckpoint(const SyntheticParams &params) : params(params) {}
+  /// Answers for every tensor of LayerTensors.
+  void read(const CheckpointTensor &tensor, uint64_t offset,
+            llvm::MutableArrayRef<uint8_t> out) const override;
+
+private:
+  void readBytes(const CheckpointTensor &tensor, uint64_t offset,
+                 llvm::MutableArrayRef<uint8_t> out) const;
+
+  SyntheticParams params;
+};
+
+} // namespace mono::models::glm5

@@ -1,0 +1,144 @@
+// One row of the table for each weight operand, and the few ways in which they are cut.
+#include "models/glm5/WeightOperands.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Parallel.h"
+
+#include <cassert>
+#include <cstring>
+
+using namespace llvm;
+
+namespace mono::models::glm5 {
+
+// Rows of gate_proj that stand together in w_gate_up before those of up_proj: one MFMA tile of
+// each, so that a wave holds gate and up of the same units.
+static constexpr size_t gateRows = 16;
+
+void WeightOperands::whole(const CheckpointTensor &tensor, Bytes out) const {
+  rows(tensor, 0, out);
+}
+
+/// As many rows as fit `out`.
+void WeightOperands::rows(const CheckpointTensor &tensor, size_t first, Bytes out) const {
+  assert(out.size() % tensor.rowBytes() == 0);
+  checkpoint.read(tensor, first * tensor.rowBytes(), out);
+}
+
+/// The rank's share of the rows.
+void WeightOperands::rankRows(const CheckpointTensor &tensor, unsigned rank, Bytes out) const {
+  assert(out.size() * sizes.ranks == tensor.rows() * tensor.rowBytes());
+  rows(tensor, rank * (tensor.rows() / sizes.ranks), out);
+}
+
+/// The rank's share of the columns.
+void WeightOperands::rankColumns(const CheckpointTensor &tensor, unsigned rank, Bytes out) const {
+  size_t share = tensor.rowBytes() / sizes.ranks;
+  assert(out.size() == share * tensor.rows());
+  parallelFor(0, tensor.rows(), [&](size_t row) {
+    checkpoint.read(tensor, row * tensor.rowBytes() + rank * share, out.slice(row * share, share));
+  });
+}
+
+/// All that is multiplied with the normed input, one below the other.
+void WeightOperands::downProjections(Bytes out) const {
+  std::vector<const CheckpointTensor *> parts = {&tensors.qA, &tensors.kvA};
+  if (sizes.indexer)
+    parts.insert(parts.end(), {&tensors.indexK, &tensors.indexWeights});
+  for (const CheckpointTensor *part : parts) {
+    size_t bytes = part->rows() * part->rowBytes();
+    whole(*part, out.take_front(bytes));
+    out = out.drop_front(bytes);
+  }
+  assert(out.empty());
+}
+
+/// For each head the key rows of kv_b [nope, kvLora], transposed.
+void WeightOperands::keyExpansion(unsigned rank, Bytes out) const {
+  std::vector<uint16_t> keys(sizes.nope * sizes.kvLora);
+  Bytes keyBytes(reinterpret_cast<uint8_t *>(keys.data()), keys.size() * sizeof(uint16_t));
+  for (size_t local = 0; local < sizes.headsPerRank(); ++local) {
+    size_t head = rank * sizes.headsPerRank() + local;
+    rows(tensors.kvB, head * sizes.kvRows(), keyBytes);
+    for (size_t c = 0; c < sizes.kvLora; ++c)
+      for (size_t d = 0; d < sizes.nope; ++d) {
+        size_t place = (local * sizes.kvLora + c) * sizes.nope + d;
+        std::memcpy(&out[place * sizeof(uint16_t)], &keys[d * sizes.kvLora + c], sizeof(uint16_t));
+      }
+  }
+}
+
+/// For each head the value rows of kv_b [vDim, kvLora].
+void WeightOperands::valueExpansion(unsigned rank, Bytes out) const {
+  size_t headBytes = sizes.vDim * tensors.kvB.rowBytes();
+  for (size_t local = 0; local < sizes.headsPerRank(); ++local) {
+    size_t head = rank * sizes.headsPerRank() + local;
+    rows(tensors.kvB, head * sizes.kvRows() + sizes.nope, out.slice(local * headBytes, headBytes));
+  }
+}
+
+/// The rank's units of one expert, gate and up rows in turn.
+void WeightOperands::gateUp(const Piece &piece, const CheckpointTensor &gate,
+                            const CheckpointTensor &up) const {
+  size_t groupBytes = gateRows * gate.rowBytes(), first = piece.rank * sizes.moePerRank();
+  parallelFor(0, sizes.moePerRank() / gateRows, [&](size_t index) {
+    size_t unit = index * gateRows;
+    Bytes group = piece.out.slice(2 * unit * gate.rowBytes(), 2 * groupBytes);
+    rows(gate, first + unit, group.take_front(groupBytes));
+    rows(up, first + unit, group.drop_front(groupBytes));
+  });
+}
+
+struct WeightOperands::Entry {
+  StringRef name;
+  void (*fill)(const WeightOperands &, const Piece &);
+};
+
+const WeightOperands::Entry *WeightOperands::find(StringRef operand) {
+  using W = WeightOperands;
+  static constexpr auto gate = Projection::Gate, up = Projection::Up, down = Projection::Down;
+  static const Entry entries[] = {
+      {"w_in", [](const W &w, const Piece &p) { w.whole(w.tensors.inputNorm, p.out); }},
+      {"w_a", [](const W &w, const Piece &p) { w.downProjections(p.out); }},
+      {"q_norm", [](const W &w, const Piece &p) { w.whole(w.tensors.qANorm, p.out); }},
+      {"kv_norm", [](const W &w, const Piece &p) { w.whole(w.tensors.kvANorm, p.out); }},
+      {"index_norm_w",
+       [](const W &w, const Piece &p) { w.whole(w.tensors.indexNormWeight, p.out); }},
+      {"index_norm_b", [](const W &w, const Piece &p) { w.whole(w.tensors.indexNormBias, p.out); }},
+      {"w_iq", [](const W &w, const Piece &p) { w.whole(w.tensors.indexQ, p.out); }},
+      {"w_qb", [](const W &w, const Piece &p) { w.rankRows(w.tensors.qB, p.rank, p.out); }},
+      {"w_uk", [](const W &w, const Piece &p) { w.keyExpansion(p.rank, p.out); }},
+      {"w_uv", [](const W &w, const Piece &p) { w.valueExpansion(p.rank, p.out); }},
+      {"w_o", [](const W &w, const Piece &p) { w.rankColumns(w.tensors.outProj, p.rank, p.out); }},
+      {"w_post", [](const W &w, const Piece &p) { w.whole(w.tensors.postNorm, p.out); }},
+      {"w_gate", [](const W &w, const Piece &p) { w.whole(w.tensors.gate, p.out); }},
+      {"bias", [](const W &w, const Piece &p) { w.whole(w.tensors.bias, p.out); }},
+      {"w_gate_up",
+       [](const W &w, const Piece &p) {
+         w.gateUp(p, w.tensors.expert(p.slice, gate), w.tensors.expert(p.slice, up));
+       }},
+      {"w_gate_up_scale",
+       [](const W &w, const Piece &p) {
+         w.gateUp(p, w.tensors.expertScale(p.slice, gate), w.tensors.expertScale(p.slice, up));
+       }},
+      {"w_down",
+       [](const W &w, const Piece &p) {
+         w.rankColumns(w.tensors.expert(p.slice, down), p.rank, p.out);
+       }},
+      {"w_down_scale",
+       [](const W &w, const Piece &p) {
+         w.rankColumns(w.tensors.expertScale(p.slice, down), p.rank, p.out);
+       }},
+  };
+  const Entry *found =
+      llvm::find_if(entries, [&](const Entry &entry) { return entry.name == operand; });
+  return found == std::end(entries) ? nullptr : found;
+}
+
+bool WeightOperands::has(StringRef operand) { return find(operand) != nullptr; }
+
+void WeightOperands::fill(unsigned rank, StringRef operand, size_t slice, Bytes out) const {
+  find(operand)->fill(*this, {rank, slice, out});
+}
+
+} // namespace mono::models::glm5

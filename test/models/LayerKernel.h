@@ -1,0 +1,15 @@
+// A stand-in for the kernel of glm5_layer: computes every output in double precision from the
+// operands of all ranks, in the absorbed form and rank by rank as a kernel would.
+#pragma once
+
+#include "models/glm5/LayerProblem.h"
+
+namespace mono::test {
+
+/// The manifest of a kernel with these sizes; every operand row-major.
+Manifest layerManifest(const models::glm5::LayerSizes &sizes);
+
+/// What such a kernel leaves on every rank, rounded to the operands' types at the end.
+std::vector<models::RankOutputs> runLayer(const Manifest &manifest, models::Problem &problem);
+
+} // namespace mono::test
