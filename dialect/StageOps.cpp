@@ -2,6 +2,7 @@
 #include "dialect/Describe.h"
 #include "dialect/Exprs.h"
 #include "dialect/Mono.h"
+#include "dialect/VerifyBox.h"
 
 #include "dialect/target/Gfx950.h"
 #include "mlir/IR/Builders.h"
@@ -45,23 +46,18 @@ std::optional<Declared> mono::declaredBy(Value handle) {
       .Default([](Operation *) { return std::nullopt; });
 }
 
-namespace {
-
-std::string text(AffineExpr expr) {
+std::string mono::text(AffineExpr expr) {
   std::string result;
   llvm::raw_string_ostream(result) << expr;
   return result;
 }
 
-/// Whether an offset is a multiple of `step` for every task. What parameters still decide counts as
-/// one: binding makes them constants and verifies again.
-bool isMultiple(AffineMap offsets, unsigned axis, int64_t step) {
+bool mono::isMultiple(AffineMap offsets, unsigned axis, int64_t step) {
   return offsets.getNumSymbols() > 0 || offsets.getResult(axis).isMultipleOf(step);
 }
 
-/// Checks that `[offsets] [sizes]` fits what is known of the shape of `source`. Offsets that depend
-/// on the task are bounded when the schedule is bound.
-LogicalResult verifyBox(Operation *op, Value source, AffineMap offsets, ArrayRef<int64_t> sizes) {
+LogicalResult mono::verifyBox(Operation *op, Value source, AffineMap offsets,
+                              ArrayRef<int64_t> sizes) {
   std::optional<Declared> declared = declaredBy(source);
   if (!declared)
     return success(); // an argument of a routine: checked where it is inlined
@@ -89,6 +85,8 @@ LogicalResult verifyBox(Operation *op, Value source, AffineMap offsets, ArrayRef
   }
   return success();
 }
+
+namespace {
 
 /// Sizes of the box that a tensor of lower rank fills: ones in front.
 SmallVector<int64_t> boxOf(RankedTensorType tensor, size_t rank) {
@@ -127,8 +125,9 @@ LogicalResult verifyRowMajor(Operation *op, Value source) {
   return noteDeclaration(diag, source);
 }
 
-/// The tensor `[offsets] [sizes]` of `source` gives; sizes that a parameter decides agree with any.
-LogicalResult verifyResult(Operation *op, Type type, ArrayRef<int64_t> shape, Type element) {
+} // namespace
+
+LogicalResult mono::verifyResult(Operation *op, Type type, ArrayRef<int64_t> shape, Type element) {
   auto tensor = cast<RankedTensorType>(type);
   if (tensor.getElementType() == element &&
       succeeded(verifyCompatibleShape(tensor.getShape(), shape)))
@@ -136,8 +135,6 @@ LogicalResult verifyResult(Operation *op, Type type, ArrayRef<int64_t> shape, Ty
   return op->emitOpError() << "expected result type " << RankedTensorType::get(shape, element)
                            << ", but got " << type;
 }
-
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // Load, store
@@ -464,7 +461,15 @@ static LogicalResult verifyInto(ReceiveOp op, const Declared &mailbox, ArrayRef<
   if (region->element != mailbox.element)
     return op.emitOpError() << "expected " << mailbox.element << " in " << describe(op.getRegion())
                             << ", but got " << region->element;
-  if (failed(verifyCompatibleShape(sizes, region->shape)))
+  // Axes of one element count for nothing: a head of a [rows, heads, columns] mailbox fills a
+  // [rows, columns] region.
+  auto squeezed = [](ArrayRef<int64_t> shape) {
+    SmallVector<int64_t> result(shape);
+    llvm::erase(result, 1);
+    return result;
+  };
+  bool known = !ShapedType::isDynamicShape(sizes) && !ShapedType::isDynamicShape(region->shape);
+  if (known && squeezed(sizes) != squeezed(region->shape))
     return op.emitOpError() << "expected a box of the shape of " << describe(op.getRegion());
   return success();
 }

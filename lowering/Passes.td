@@ -35,7 +35,8 @@ def PlacePass : Pass<"mono-place-memory", "::mlir::ModuleOp"> {
   let summary = "give LDS regions, scratch areas and mailboxes their addresses";
   let description = [{
     Regions live from the first stage that uses them to the last, scratch areas of reductions,
-    broadcasts, contractions and selections for one stage; what does not live together may overlap.
+    broadcasts, contractions, products and selections for one stage; what does not live together may
+    overlap.
     Regions with `at` stay where they are and are checked; the others are placed around them.
     Records the bytes of LDS (`mono.lds_bytes`), the least any placement needs
     (`mono.lds_lower_bound`) and the bytes of mailbox memory on the schedule. Errors: more LDS than

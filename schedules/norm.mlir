@@ -1,6 +1,8 @@
 // RMSNorm in two halves, so that a row spread over workgroups needs one exchange of its sums of
 // squares and no second pass: y = x * gamma / sqrt(sum(x^2) / n + eps).
 
+mono.import "elementwise.mlir"
+
 // Sum of squares of each row of a slice: [rows, columns] -> [rows].
 mono.routine @sum_of_squares(%x : tensor<?x?xf32>, %rows : index) -> tensor<?xf32> {
   %square = arith.mulf %x, %x : tensor<?x?xf32>
@@ -20,4 +22,45 @@ mono.routine @reciprocal_rms(%sum : tensor<?xf32>, %rows : index, %n : f32, %eps
   %shifted = arith.addf %mean, %epss : tensor<?xf32>
   %rstd = math.rsqrt %shifted : tensor<?xf32>
   mono.yield %rstd : tensor<?xf32>
+}
+
+// RMSNorm of whole rows: bf16(x * gamma / sqrt(sum(x^2) / n + eps)), rounded once.
+mono.routine @rms_norm(%x : tensor<?x?xf32>, %gamma16 : tensor<?xbf16>, %n : f32, %eps : f32,
+                       %rows : index, %columns : index) -> tensor<?x?xbf16> {
+  %square = mono.call @sum_of_squares(%x, %rows) : (tensor<?x?xf32>, index) -> tensor<?xf32>
+  %rstd = mono.call @reciprocal_rms(%square, %rows, %n, %eps)
+    : (tensor<?xf32>, index, f32, f32) -> tensor<?xf32>
+  %gamma = arith.extf %gamma16 : tensor<?xbf16> to tensor<?xf32>
+  %scaled = mono.call @scale_rows(%x, %rstd, %rows, %columns)
+    : (tensor<?x?xf32>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
+  %y = mono.call @scale_columns(%scaled, %gamma, %rows, %columns)
+    : (tensor<?x?xf32>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
+  %y16 = arith.truncf %y : tensor<?x?xf32> to tensor<?x?xbf16>
+  mono.yield %y16 : tensor<?x?xbf16>
+}
+
+// LayerNorm of whole rows: (x - mean) / sqrt(variance + eps) * gamma + beta.
+mono.routine @layer_norm(%x : tensor<?x?xf32>, %gamma : tensor<?xf32>, %beta : tensor<?xf32>,
+                         %n : f32, %eps : f32, %rows : index, %columns : index)
+    -> tensor<?x?xf32> {
+  %zero = arith.constant 0.0 : f32
+  %init = tensor.splat %zero[%rows] : tensor<?xf32>
+  %sum = linalg.reduce { arith.addf } ins(%x : tensor<?x?xf32>) outs(%init : tensor<?xf32>)
+    dimensions = [1]
+  %ns = tensor.splat %n[%rows] : tensor<?xf32>
+  %mean = arith.divf %sum, %ns : tensor<?xf32>
+  %empty = tensor.empty(%rows, %columns) : tensor<?x?xf32>
+  %means = linalg.broadcast ins(%mean : tensor<?xf32>) outs(%empty : tensor<?x?xf32>)
+    dimensions = [1]
+  %centred = arith.subf %x, %means : tensor<?x?xf32>
+  %square = mono.call @sum_of_squares(%centred, %rows) : (tensor<?x?xf32>, index) -> tensor<?xf32>
+  %rstd = mono.call @reciprocal_rms(%square, %rows, %n, %eps)
+    : (tensor<?xf32>, index, f32, f32) -> tensor<?xf32>
+  %normed = mono.call @scale_rows(%centred, %rstd, %rows, %columns)
+    : (tensor<?x?xf32>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
+  %scaled = mono.call @scale_columns(%normed, %gamma, %rows, %columns)
+    : (tensor<?x?xf32>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
+  %y = mono.call @add_columns(%scaled, %beta, %rows, %columns)
+    : (tensor<?x?xf32>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
+  mono.yield %y : tensor<?x?xf32>
 }

@@ -46,6 +46,12 @@ void foldExprs(Operation *op) {
         o.setOffsetsAttr(fold(o.getOffsetArgsMutable(), o.getOffsets()));
         o.setSizesAttr(fold(o.getSizeArgsMutable(), o.getSizes()));
       })
+      .Case<ProductOp>([](ProductOp o) {
+        o.setAOffsetsAttr(fold(o.getAOffsetArgsMutable(), o.getAOffsets()));
+        o.setASizesAttr(fold(o.getASizeArgsMutable(), o.getASizes()));
+        o.setBOffsetsAttr(fold(o.getBOffsetArgsMutable(), o.getBOffsets()));
+        o.setBSizesAttr(fold(o.getBSizeArgsMutable(), o.getBSizes()));
+      })
       .Case<StoreOp, PostOp, ScatterOp>(
           [](auto o) { o.setOffsetsAttr(fold(o.getOffsetArgsMutable(), o.getOffsets())); });
 }
@@ -218,6 +224,7 @@ LogicalResult refine(Operation *op) {
           return o.emitError() << "expected weights from a mono.stream of the same task";
         return setShape(o, o.getResult(), {o.getRowCount(), stream.getRowCount()});
       })
+      .Case<ProductOp>([](ProductOp o) { return setShape(o, o.getResult(), o.getResultShape()); })
       .Case<SelectOp>([](SelectOp o) {
         int64_t rows = cast<RankedTensorType>(o.getKey().getType()).getShape().front();
         SmallVector<int64_t> shape{rows, static_cast<int64_t>(o.getK())};

@@ -97,20 +97,26 @@ SmallVector<int64_t> writtenBox(Value value, AffineMap offsets) {
   return sizes;
 }
 
-std::optional<Raw> rawAccess(Operation *op) {
-  return llvm::TypeSwitch<Operation *, std::optional<Raw>>(op)
+SmallVector<Raw, 2> rawAccesses(Operation *op) {
+  using List = SmallVector<Raw, 2>;
+  return llvm::TypeSwitch<Operation *, List>(op)
       .Case<LoadOp, StreamOp, ContractOp, ReceiveOp>([](auto o) {
-        return Raw{o.getSource(), false, o.getOffsets(), o.getOffsetArgs(), o.getStaticSizes()};
+        return List{
+            Raw{o.getSource(), false, o.getOffsets(), o.getOffsetArgs(), o.getStaticSizes()}};
+      })
+      .Case<ProductOp>([](ProductOp o) {
+        return List{Raw{o.getA(), false, o.getAOffsets(), o.getAOffsetArgs(), o.getStaticASizes()},
+                    Raw{o.getB(), false, o.getBOffsets(), o.getBOffsetArgs(), o.getStaticBSizes()}};
       })
       .Case<StoreOp>([](StoreOp o) {
-        return Raw{o.getTarget(), true, o.getOffsets(), o.getOffsetArgs(),
-                   writtenBox(o.getValue(), o.getOffsets())};
+        return List{Raw{o.getTarget(), true, o.getOffsets(), o.getOffsetArgs(),
+                        writtenBox(o.getValue(), o.getOffsets())}};
       })
       .Case<PostOp>([](PostOp o) {
-        return Raw{o.getMailbox(), true, o.getOffsets(), o.getOffsetArgs(),
-                   writtenBox(o.getValue(), o.getOffsets())};
+        return List{Raw{o.getMailbox(), true, o.getOffsets(), o.getOffsetArgs(),
+                        writtenBox(o.getValue(), o.getOffsets())}};
       })
-      .Default([](Operation *) { return std::nullopt; });
+      .Default([](Operation *) { return List(); });
 }
 
 /// An access to all of a memory.
@@ -151,11 +157,9 @@ static LogicalResult collectStage(StageOp stage, int64_t stageIndex,
   int64_t ctas = stage->getParentOfType<ScheduleOp>().getCtas(), base = baseOf(stage),
           tasks = taskCount(stage);
   for (auto [opIndex, op] : llvm::enumerate(stage.getBody().front())) {
-    SmallVector<Raw> touched;
-    if (std::optional<Raw> raw = rawAccess(&op))
-      touched.push_back(std::move(*raw));
+    SmallVector<Raw> touched(rawAccesses(&op));
     llvm::append_range(touched, furtherAccesses(&op));
-    for (Raw &raw : touched) {
+    for (const Raw &raw : touched) {
       MemoryAccess access{&op,
                           stage,
                           stageIndex,

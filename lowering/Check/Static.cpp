@@ -88,8 +88,8 @@ LogicalResult checkStatic(ScheduleOp schedule) {
       anyStage = succeeded(result = checkStage(stage));
     else if (auto other = dyn_cast<RanksOp>(op))
       result = checkRanks(other, ranks);
-    else if (isa<LoadOp, StoreOp, GatherOp, ScatterOp, StreamOp, ContractOp, PostOp, ReceiveOp,
-                 ReceiveRowsOp>(op))
+    else if (isa<LoadOp, StoreOp, GatherOp, ScatterOp, StreamOp, ContractOp, ProductOp, PostOp,
+                 ReceiveOp, ReceiveRowsOp>(op))
       result = op.emitError() << "expected '" << op.getName() << "' inside a stage";
     if (failed(result))
       return failure();

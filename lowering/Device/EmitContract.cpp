@@ -1,6 +1,7 @@
 // Contractions: weights from memory, activations from memory or LDS, MFMA 16x16x32 bf16, and the
 // sum over the wavefronts that share the depth.
 #include "lowering/Device/Emitter.h"
+#include "lowering/Device/ProductPlan.h"
 
 #include "dialect/Exprs.h"
 #include "dialect/target/Gfx950.h"
@@ -25,11 +26,7 @@ static constexpr int64_t kLaneShare = kTile / gfx950::kWaveSize;
 
 /// The largest divisor of `steps` whose tiles fit in flight.
 static int64_t windowOf(int64_t steps, int64_t rowTiles) {
-  int64_t limit = std::max<int64_t>(1, kMaxTilesInFlight / rowTiles);
-  for (int64_t window = std::min(steps, limit); window > 1; --window)
-    if (steps % window == 0)
-      return window;
-  return 1;
+  return largestDivisor(steps, kMaxTilesInFlight / rowTiles);
 }
 
 /// Appends the loads of one depth step, all row tiles, to `into`.
@@ -152,7 +149,6 @@ void Emitter::sumOverWaves(ContractOp op, ArrayRef<Value> sums, int64_t splitK, 
   auto result = cast<RankedTensorType>(op.getType());
   int64_t rows = result.getShape()[0], columns = result.getShape()[1];
   int64_t elements = result.getNumElements(), rowTiles = sums.size();
-  auto f32 = b.getF32Type();
   // Lane l holds features 4 * (l / 16) ..+ 4 of row l mod 16 of each tile (CDNA4 ISA 7.1.4).
   Value row = modulo(lane, gfx950::kMfmaN);
   willWrite(scratch, splitK * elements * 4);
@@ -164,18 +160,24 @@ void Emitter::sumOverWaves(ContractOp op, ArrayRef<Value> sums, int64_t splitK, 
     for (int64_t tile = 0; tile < rowTiles; ++tile)
       ldsStore(scratch, splitK * elements, add(at, tile * gfx950::kMfmaM), sums[tile]);
   });
-  willRead(scratch, splitK * elements * 4);
-  Distribution d = distributionOf(result);
+  setTile(op.getResult(), sumOfParts(scratch, result, splitK));
+}
+
+SmallVector<Value> Emitter::sumOfParts(int64_t scratch, RankedTensorType type, int64_t parts) {
+  int64_t elements = type.getNumElements();
+  willRead(scratch, parts * elements * 4);
+  Distribution d = distributionOf(type);
   SmallVector<Value> chunks;
   for (int64_t chunk = 0; chunk < d.chunks; ++chunk) {
     Value first = firstElement(d, chunk), sum;
-    for (int64_t part = 0; part < splitK; ++part) {
-      Value value = ldsLoad(scratch, f32, splitK * elements, add(first, part * elements), d.width);
+    for (int64_t part = 0; part < parts; ++part) {
+      Value value = ldsLoad(scratch, type.getElementType(), parts * elements,
+                            add(first, part * elements), d.width);
       sum = sum ? arith::AddFOp::create(b, sum, value) : value;
     }
     chunks.push_back(sum);
   }
-  setTile(op.getResult(), std::move(chunks));
+  return chunks;
 }
 
 } // namespace mono

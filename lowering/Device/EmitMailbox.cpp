@@ -213,9 +213,9 @@ LogicalResult Emitter::emitReceive(ReceiveOp op) {
   auto finish = [&](int64_t chunk, ArrayRef<Value> payloads) {
     if (region) {
       forOwners(d, chunk, [&](Value first) {
-        SmallVector<int64_t> padded(shape);
-        padded.back() = region.getRowStride();
-        Value at = address({}, unflatten(first, shape), stridesOf(padded));
+        // The box and the region differ in axes of one element at most.
+        Value at = address({}, unflatten(first, staticValues(region.getShape())),
+                           memoryStrides(region.getResult()));
         ldsStore(*region.getOffset(), region.getBytes() * 8 / element.getIntOrFloatBitWidth(), at,
                  unpackWords(payloads, element));
       });

@@ -10,10 +10,8 @@ using namespace mlir;
 
 namespace mono {
 
-/// Bytes to which an access of `width` elements at offsets `map` of a memory with these strides is
-/// aligned, whatever the task.
-static llvm::MaybeAlign alignmentOf(AffineMap map, ArrayRef<int64_t> strides, Type element,
-                                    int64_t width) {
+llvm::MaybeAlign alignmentOf(AffineMap map, ArrayRef<int64_t> strides, Type element,
+                             int64_t width) {
   int64_t elements = width;
   for (auto [expr, stride] : llvm::zip_equal(map.getResults(), strides)) {
     int64_t divisor = expr.getLargestKnownDivisor();

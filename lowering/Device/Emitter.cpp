@@ -153,6 +153,7 @@ LogicalResult Emitter::emitOp(Operation *op) {
       .Case<ReceiveRowsOp>([&](auto o) { return emitReceiveRows(o); })
       .Case<StreamOp>([&](auto o) { return emitStream(o); })
       .Case<ContractOp>([&](auto o) { return emitContract(o); })
+      .Case<ProductOp>([&](auto o) { return emitProduct(o); })
       .Case<PostOp>([&](auto o) { return emitPost(o); })
       .Case<ReceiveOp>([&](auto o) { return emitReceive(o); })
       .Case<SelectOp>([&](auto o) { return emitSelect(o); })

@@ -58,6 +58,8 @@ public:
   mlir::LogicalResult emit();
 
 private:
+  friend class ProductEmitter;
+
   // Emitter.cpp: the frame.
   void emitPrologue();
   void emitEpilogue();
@@ -135,6 +137,9 @@ private:
   llvm::SmallVector<mlir::Value> multiplyScaled(ContractOp op, ScaledStream &stream,
                                                 mlir::Value tile, std::optional<int64_t> map,
                                                 mlir::ValueRange weights, mlir::ValueRange sums);
+
+  // EmitProduct.cpp: matrices in LDS.
+  mlir::LogicalResult emitProduct(ProductOp op);
 
   // EmitSelect.cpp: top-k.
   mlir::LogicalResult emitSelect(SelectOp op);
@@ -222,6 +227,11 @@ private:
   void issueWeights(WeightStream &stream, mlir::Value step,
                     llvm::SmallVectorImpl<mlir::Value> &into);
 
+  /// Sum of `parts` tensors that lie in LDS one behind the other, in that order: one vector a
+  /// chunk.
+  llvm::SmallVector<mlir::Value> sumOfParts(int64_t scratch, mlir::RankedTensorType type,
+                                            int64_t parts);
+
   ScheduleOp schedule;
   mlir::gpu::GPUFuncOp func;
   mlir::ImplicitLocOpBuilder b;
@@ -252,5 +262,10 @@ llvm::SmallVector<int64_t> stridesOf(llvm::ArrayRef<int64_t> shape);
 
 /// Row-major strides of an operand or, with its padding, of a region.
 llvm::SmallVector<int64_t> memoryStrides(mlir::Value memory);
+
+/// Bytes to which an access of `width` elements at offsets `map` of a memory with these strides is
+/// aligned, whatever the task; at most 16.
+llvm::MaybeAlign alignmentOf(mlir::AffineMap map, llvm::ArrayRef<int64_t> strides,
+                             mlir::Type element, int64_t width);
 
 } // namespace mono

@@ -4,6 +4,7 @@
 #include "dialect/Exprs.h"
 #include "dialect/target/Gfx950.h"
 #include "lowering/Device/Distribution.h"
+#include "lowering/Device/ProductPlan.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -32,6 +33,11 @@ int64_t scratchBytes(Operation *op) {
       // The list of groups.
       .Case<StreamOp>(
           [](StreamOp o) { return o.getGroups() ? bytesOf(o.getGroups().getType()) : 0; })
+      .Case<ProductOp>([&](ProductOp o) {
+        SmallVector<int64_t> shape = o.getResultShape();
+        return ProductPlan(shape[0], shape[1], o.getStaticASizes()[1], threads / gfx950::kWaveSize)
+            .scratchBytes();
+      })
       // The partial results of each row, or the rows, then the results.
       .Case<linalg::ReduceOp>([&](linalg::ReduceOp o) {
         auto input = cast<RankedTensorType>(o.getInputs().front().getType());

@@ -117,6 +117,8 @@ private:
       return bytesOf<int32_t>(inputs.positions);
     if (operand == "block_table")
       return bytesOf<int32_t>(inputs.blockTable);
+    if (operand == "cos_sin")
+      return bytesOf<float>(angles);
     if (operand == "cache_kv")
       return bytesOf<uint16_t>(inputs.cacheKv);
     if (operand == "cache_index")
@@ -128,6 +130,7 @@ private:
   SyntheticCheckpoint checkpoint;
   WeightOperands weights;
   std::vector<int32_t> selection;
+  std::vector<float> angles = rotaryTable(problem.sizes);
   std::unique_ptr<LayerCheck> lazyReference;
   std::vector<bool> reach;
 };
@@ -169,7 +172,9 @@ Expected<Params> goldenParamsOfLayer(const SafetensorsFile &file) {
                    {"TP", number(sizes.ranks)},
                    {"CTX", number(sizes.context)},
                    {"ORDERED", 0},
-                   {"INDEXER", 1}};
+                   {"INDEXER", 1},
+                   // A task of the attention takes at least 32 tokens, the depth of an MFMA.
+                   {"SPLITS", number(std::clamp<size_t>(llvm::bit_floor(sizes.topk / 32), 1, 32))}};
   for (auto [name, value] : dimensionParams(sizes))
     params.emplace_back(name.str(), number(*value));
   return params;

@@ -35,6 +35,7 @@ static void addTokens(OperandList &list, const LayerSizes &sizes) {
   list.add(Read, "x", BF16, {sizes.rows, sizes.hidden});
   list.add(Read, "positions", I32, {sizes.rows});
   list.add(Read, "block_table", I32, {sizes.rows, sizes.pages()});
+  list.add(Read, "cos_sin", F32, {sizes.context, sizes.rope});
   list.add(Update, "cache_kv", BF16, {sizes.cacheRows(), sizes.cacheWidth()});
   if (sizes.indexer)
     list.add(Update, "cache_index", BF16, {sizes.cacheRows(), sizes.indexDim});
@@ -45,7 +46,7 @@ static void addAttention(OperandList &list, const LayerSizes &sizes) {
   using enum ElementType;
   size_t heads = sizes.headsPerRank();
   list.add(Read, "w_in", BF16, {sizes.hidden});
-  list.add(Read, "w_a", BF16, {sizes.downRows(), sizes.hidden});
+  list.add(Read, "w_a", BF16, {sizes.paddedDownRows(), sizes.hidden});
   list.add(Read, "q_norm", BF16, {sizes.qLora});
   list.add(Read, "kv_norm", BF16, {sizes.kvLora});
   if (sizes.indexer) {

@@ -46,6 +46,8 @@ struct LayerSizes : LayerDims {
   size_t cacheRows() const { return rows * context; }
   /// Rows of all projections of the normed input.
   size_t downRows() const { return qLora + kvLora + rope + (indexer ? indexDim + indexHeads : 0); }
+  /// The same in whole tiles of 16 rows, as the matrix w_a has them; what is more is zero.
+  size_t paddedDownRows() const { return (downRows() + 15) / 16 * 16; }
 };
 
 /// An operand as the schedule declares it; the memory layout is the schedule's own affair.
@@ -59,19 +61,21 @@ struct LayerOperand {
 /// All operands, rank r of TP. Projections and norms:
 ///   w_in [HIDDEN], w_post [HIDDEN], q_norm [Q_LORA], kv_norm [KV_LORA] bf16; index_norm_w,
 ///   index_norm_b [INDEX_DIM] f32; w_a [Q_LORA + KV_LORA + ROPE + INDEX_DIM + INDEX_HEADS, HIDDEN]
-///   bf16 (q_a, latent, rope, index key, index head weights); w_qb [HEADS/TP * (NOPE + ROPE),
-///   Q_LORA] bf16; w_iq [INDEX_HEADS * INDEX_DIM, Q_LORA] bf16; w_uk [HEADS/TP * KV_LORA, NOPE]
-///   bf16 (key part of kv_b, each head transposed); w_uv [HEADS/TP * V_DIM, KV_LORA] bf16 (value
-///   part); w_o [HIDDEN, HEADS/TP * V_DIM] bf16; w_gate [EXPERTS, HIDDEN] bf16; bias [EXPERTS] f32.
+///   bf16 (q_a, latent, rope, index key, index head weights; zero rows up to a multiple of 16);
+///   w_qb [HEADS/TP * (NOPE + ROPE), Q_LORA] bf16; w_iq [INDEX_HEADS * INDEX_DIM, Q_LORA] bf16;
+///   w_uk [HEADS/TP * KV_LORA, NOPE] bf16 (key part of kv_b, each head transposed); w_uv [HEADS/TP
+///   * V_DIM, KV_LORA] bf16 (value part); w_o [HIDDEN, HEADS/TP * V_DIM] bf16; w_gate [EXPERTS,
+///   HIDDEN] bf16; bias [EXPERTS] f32.
 /// Experts, the last one the shared one:
 ///   w_gate_up [EXPERTS + 1, 2 MOE/TP, HIDDEN] FP4E2M1 (16 gate rows, then the 16 up rows of the
 ///   same units, and so on), w_down [EXPERTS + 1, HIDDEN, MOE/TP] FP4E2M1; w_gate_up_scale and
 ///   w_down_scale E8M0, one for 32 elements of a row.
 /// Tokens and caches:
 ///   x [S, HIDDEN] bf16; positions [S] i32; block_table [S, CTX/PAGE] i32 (page t / PAGE of a row
-///   begins at cache row entry * PAGE); cache_kv [S * CTX, KV_LORA + ROPE] bf16 update (latent,
-///   then rotated rope part, interleaved pairs); cache_index [S * CTX, INDEX_DIM] bf16 update (its
-///   rope part first, interleaved pairs).
+///   begins at cache row entry * PAGE); cos_sin [CTX, ROPE] f32 (cosines of a position's angles,
+///   then sines); cache_kv [S * CTX, KV_LORA + ROPE] bf16 update (latent, then rotated rope part,
+///   interleaved pairs); cache_index [S * CTX, INDEX_DIM] bf16 update (its rope part first,
+///   interleaved pairs).
 /// Results: y, attn_residual [S, HIDDEN] bf16; index_topk [S, TOPK] i32 (ascending, then -1);
 ///   router_logits [S, EXPERTS] f32; topk_ids [S, CHOSEN] i32 ascending; topk_weights [S, CHOSEN]
 ///   f32.

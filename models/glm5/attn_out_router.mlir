@@ -92,8 +92,9 @@ mono.schedule @attn_out_router target("gfx950") grid(256 x 512) {
     %logit = mono.receive %logits[0, 0] [%S, 256] : tensor<?x256xf32>
     %scale = arith.constant 2.5 : f32
     %experts = arith.constant 256 : index
-    %ids, %weights = mono.call @route_top8(%logit, %b, %scale, %S, %experts)
-      : (tensor<?x256xf32>, tensor<256xf32>, f32, index, index)
+    %eight = arith.constant 8 : index
+    %ids, %weights = mono.call @route_topk(%logit, %b, %scale, %S, %experts, %eight)
+      : (tensor<?x256xf32>, tensor<256xf32>, f32, index, index, index)
       -> (tensor<?x8xi32>, tensor<?x8xf32>)
     mono.store %ids, %topk_ids[0, 0] : tensor<?x8xi32>
     mono.store %weights, %topk_weights[0, 0] : tensor<?x8xf32>

@@ -247,6 +247,11 @@ bool OperandDecoder::decode(const llvm::MCInst &mc, llvm::StringRef name, Instru
   Roles roles;
   if (!sortRoles(mc, roles))
     return false;
+  // LLVM has the destination of this one as a source.
+  if (name.starts_with("S_MOVRELD_") && roles.defs.empty() && !roles.sources.empty()) {
+    roles.defs.push_back(roles.sources.front());
+    roles.sources.erase(roles.sources.begin());
+  }
   setDestinations(roles.defs, inst);
   if (!roles.immediates.empty())
     inst.imm = uint32_t(roles.immediates.back());

@@ -283,11 +283,12 @@ void registerAtomics(HandlerTable &t) {
   addPair(t, "PK_ADD", "BF16", atomic<U, oneOperand<U, pkAddBf16>>);
 }
 
-/// ds_append/ds_consume: adds the number of active lanes to the counter at M0[31:16] + offset, or
-/// subtracts it, and returns the old value in every active lane.
+/// ds_append/ds_consume: adds the number of active lanes to the counter at M0 + offset, or
+/// subtracts it, and returns the old value in every active lane. M0 holds the LDS address itself,
+/// as llvm.amdgcn.ds.append has it; the base in M0[31:16] is that of GDS.
 template <bool isAppend> void appendConsume(Wave &w, const Instruction &i) {
   LdsAccess lds(w, i);
-  uint8_t *where = lds.forAtomic(0, uint64_t(w.m0() >> 16) + uint32_t(i.offset), 4);
+  uint8_t *where = lds.forAtomic(0, uint64_t(w.m0()) + uint32_t(i.offset), 4);
   if (!where)
     return;
   uint32_t old, count = uint32_t(std::popcount(w.exec()));

@@ -180,7 +180,7 @@ public:
   }
   void finish(Wave &wave, const Instruction &inst) {
     if constexpr (std::is_same_v<R, float> && Handling == Denormals::Flushed) {
-      if (inst.omod | inst.clamp) [[unlikely]]
+      if (inst.clamp) [[unlikely]]
         finishFloats(wave, inst, reinterpret_cast<float *>(lanes));
     } else if constexpr (std::is_same_v<R, float>) {
       if (needsFinish(wave, inst, mode::denormF32)) [[unlikely]]
@@ -414,8 +414,9 @@ template <auto Fn, HighHalf High = HighHalf::Zero> void valu(Wave &wave, const I
       detail::runLanes<Fn, High, ByMode>(wave, inst);
       return;
     }
+  // omod comes before flushing (CDNA4 ISA "Output Modifiers"), which only ByMode keeps apart.
   if constexpr (S::usesFloats)
-    if (wave.modeField(mode::denormF32, 2) == 0) {
+    if (wave.modeField(mode::denormF32, 2) == 0 && !inst.omod) {
       detail::runLanes<Fn, High, Flushed>(wave, inst);
       return;
     }

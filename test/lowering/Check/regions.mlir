@@ -113,3 +113,39 @@ mono.schedule @contraction_of_an_unwritten_block target("gfx950") grid(4 x 64) {
     %y = mono.contract %r[0, 0] [4, 128], %rows : tensor<4x16xf32>
   }
 }
+
+// -----
+
+// A product reads two boxes.
+mono.schedule @product_second_factor target("gfx950") grid(1 x 64) {
+  %x = mono.operand "x" read [16, 32] : bf16
+  %y = mono.operand "y" write [16, 16] : f32
+  %a = mono.region "a" [16, 32] : bf16
+  %b = mono.region "b" [32, 32] : bf16
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %v = mono.load %x[0, 0] [16, 32] : tensor<16x32xbf16>
+    mono.store %v, %a[0, 0] : tensor<16x32xbf16>
+    // expected-note @below {{stage 's' writes it here}}
+    mono.store %v, %b[0, 0] : tensor<16x32xbf16>
+    // expected-error @below {{task 0 of stage 's' on workgroup 0 reads element [16, 0] of region 'b', which this workgroup has not written in this launch}}
+    %p = mono.product %a[0, 0] [16, 32], %b[1, 0] [16, 32] : tensor<16x16xf32>
+    mono.store %p, %y[0, 0] : tensor<16x16xf32>
+  }
+}
+
+// -----
+
+mono.schedule @product_first_factor target("gfx950") grid(1 x 64) {
+  %x = mono.operand "x" read [16, 32] : bf16
+  %y = mono.operand "y" write [16, 16] : f32
+  // expected-note @below {{declared here; no stage writes it}}
+  %a = mono.region "a" [16, 32] : bf16
+  %b = mono.region "b" [16, 32] : bf16
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %v = mono.load %x[0, 0] [16, 32] : tensor<16x32xbf16>
+    mono.store %v, %b[0, 0] : tensor<16x32xbf16>
+    // expected-error @below {{task 0 of stage 's' on workgroup 0 reads element [0, 0] of region 'a', which this workgroup has not written in this launch}}
+    %p = mono.product %a[0, 0] [16, 32], %b[0, 0] [16, 32] : tensor<16x16xf32>
+    mono.store %p, %y[0, 0] : tensor<16x16xf32>
+  }
+}

@@ -70,8 +70,9 @@ mono.schedule @router target("gfx950") grid(16 x 128) {
     %logit = mono.receive %logits[0, 0] [%S, 64] : tensor<?x64xf32>
     %scale = arith.constant 2.5 : f32
     %experts = arith.constant 64 : index
-    %ids, %weights = mono.call @route_top8(%logit, %b, %scale, %S, %experts)
-      : (tensor<?x64xf32>, tensor<64xf32>, f32, index, index)
+    %eight = arith.constant 8 : index
+    %ids, %weights = mono.call @route_topk(%logit, %b, %scale, %S, %experts, %eight)
+      : (tensor<?x64xf32>, tensor<64xf32>, f32, index, index, index)
       -> (tensor<?x8xi32>, tensor<?x8xf32>)
     mono.store %ids, %topk_ids[0, 0] : tensor<?x8xi32>
     mono.store %weights, %topk_weights[0, 0] : tensor<?x8xf32>

@@ -235,3 +235,26 @@ TEST(Ds, TransposeReadNeedsAllLanes) {
       "  ds_write_b64 v1, v[0:1]\n  s_mov_b64 exec, 0xff\n  ds_read_b64_tr_b16 v[10:11], v1\n", 1,
       {0}, 4096, "transpose read with exec = 0x00000000000000ff");
 }
+
+/// The counter at M0 + offset moves by the number of active lanes; they all get its old value.
+TEST(Ds, AppendAndConsumeCountActiveLanes) {
+  auto result = runWaveProgram(R"(
+  v_mov_b32_e32 v2, 100
+  ds_write_b32 v1, v2
+  v_mov_b32_e32 v10, 7
+  v_mov_b32_e32 v11, 7
+  s_mov_b32 m0, 40
+  s_mov_b64 exec, 0x1f
+  ds_append v10 offset:8
+  s_mov_b64 exec, 3
+  ds_consume v11 offset:8
+  s_mov_b64 exec, -1
+  v_mov_b32_e32 v3, 48
+  ds_read_b32 v12, v3)",
+                               3);
+  for (unsigned lane = 0; lane < 64; ++lane) {
+    EXPECT_EQ(result[0][lane], lane < 5 ? 100u : 7u);
+    EXPECT_EQ(result[1][lane], lane < 2 ? 105u : 7u);
+    EXPECT_EQ(result[2][lane], 103u);
+  }
+}

@@ -54,6 +54,24 @@ bool fitsInt32(int64_t v) { return v == int32_t(v); }
 
 } // namespace
 
+/// M0 is added to the number of the register that is read, or written.
+TEST(Scalar, RelativeMoves) {
+  auto result = runWaveProgram(R"(
+  s_mov_b32 s22, 22
+  s_mov_b32 s23, 23
+  s_mov_b32 s26, 0
+  s_mov_b32 m0, 3
+  s_movrels_b32 s24, s20
+  s_movreld_b32 s23, s22
+  v_mov_b32_e32 v10, s24
+  v_mov_b32_e32 v11, s26
+  v_mov_b32_e32 v12, s23)",
+                               3);
+  EXPECT_EQ(result[0][0], 23u);
+  EXPECT_EQ(result[1][0], 22u);
+  EXPECT_EQ(result[2][0], 23u);
+}
+
 TEST(Scalar, AddAndSubtractSetCarryOrOverflow) {
   checkAll("s_add_u32", false,
            [](uint64_t a, uint64_t b) { return std::pair(uint32_t(a + b), (a + b) >> 32 != 0); });

@@ -149,6 +149,7 @@ TEST_F(ValuFloat, OutputModifierNeedsFlushedDenormalsAndNoIeee) {
   fill(0, 3, [this] { return ordinaryFloat(); });
   v(1, 0) = 0x80000000;                       // a product of -0
   v(1, 1) = 0x00800000, v(2, 1) = 0x3f800000; // half of it is a denormal
+  v(1, 2) = 0x00800000, v(2, 2) = 0x3f000000; // a denormal, twice it is not: flushing comes last
   const Row before = row(0), a = row(1), b = row(2);
   const auto scaled = [&](unsigned lane, float factor) {
     const float result = flushed(float(Quad(product(toFloat(a[lane]), toFloat(b[lane]))) * factor));

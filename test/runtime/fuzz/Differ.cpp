@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace mono::fuzz {
@@ -99,12 +100,13 @@ std::string describe(const State &literal, const State &fast) {
     text += fmt::format("  mode: expected 0x{:x}, but got 0x{:x}\n", literal.mode, fast.mode);
   describeBytes(text, "lds", literal.lds, fast.lds);
   describeBytes(text, "memory", literal.memory, fast.memory);
+  describeBytes(text, "scratch", literal.scratch, fast.scratch);
   return text;
 }
 
 bool equal(const State &a, const State &b) {
   return a.vgprs == b.vgprs && a.agprs == b.agprs && a.sgprs == b.sgprs && a.scc == b.scc &&
-         a.mode == b.mode && a.lds == b.lds && a.memory == b.memory;
+         a.mode == b.mode && a.lds == b.lds && a.memory == b.memory && a.scratch == b.scratch;
 }
 
 /// The line after label `name`.
@@ -138,7 +140,7 @@ std::optional<Difference> Differ::compareSteps(const FuzzProgram &program, const
     }
     const TextLine text = parseLine(program.lines[line]);
     const State before = fastState;
-    const LiteralWave::Outcome outcome = wave.execute(text);
+    const LiteralWave::Outcome outcome = wave.execute(text, offsets[line + 1]);
     const std::string fault = fast.step();
     auto differs = [&](std::string what) { return Difference{line, std::move(what), before}; };
     if (!outcome.error.empty())
@@ -151,7 +153,11 @@ std::optional<Difference> Differ::compareSteps(const FuzzProgram &program, const
       return differs(describe(literal, fastState));
     ++instructions;
     ++executed[text.mnemonic];
-    const size_t next = outcome.target.empty() ? line + 1 : lineOfLabel(program, outcome.target);
+    size_t next = outcome.target.empty() ? line + 1 : lineOfLabel(program, outcome.target);
+    if (outcome.targetPc)
+      next = size_t(std::find(offsets.begin(), offsets.end(), *outcome.targetPc) - offsets.begin());
+    if (next == offsets.size())
+      return differs(fmt::format("  pc: no instruction at 0x{:x}\n", *outcome.targetPc));
     if (fast.offset() != offsets[next])
       return differs(
           fmt::format("  pc: expected offset {}, but got {}\n", offsets[next], fast.offset()));
@@ -185,13 +191,19 @@ std::optional<Difference> Differ::compare(const FuzzProgram &program) {
 
 // ---- shrinking -----------------------------------------------------------------------------
 
+/// Whether a line means something only together with others.
+static bool changesFlow(const std::string &line) {
+  return llvm::StringRef(line).contains("branch") || llvm::StringRef(line).contains("pc_b64") ||
+         llvm::StringRef(line).starts_with("s_call");
+}
+
 FuzzProgram Differ::shrink(const FuzzProgram &program, const Difference &difference) {
   // One instruction on the state before it nearly always suffices, as states are compared at each.
   if (difference.line < program.lines.size()) {
     FuzzProgram one = program;
     one.lines = {program.lines[difference.line]};
     one.initial = difference.before;
-    if (parseLine(one.lines[0]).mnemonic.find("branch") == std::string::npos && compare(one))
+    if (!changesFlow(one.lines[0]) && compare(one))
       return one;
   }
   FuzzProgram best = program;
@@ -200,10 +212,7 @@ FuzzProgram Differ::shrink(const FuzzProgram &program, const Difference &differe
       FuzzProgram candidate = best;
       candidate.lines.erase(candidate.lines.begin() + ptrdiff_t(at),
                             candidate.lines.begin() + ptrdiff_t(at + chunk));
-      bool hasBranch = false;
-      for (const std::string &line : candidate.lines)
-        hasBranch |= line.find("branch") != std::string::npos;
-      if (!hasBranch && compare(candidate))
+      if (llvm::none_of(candidate.lines, changesFlow) && compare(candidate))
         best = std::move(candidate);
       else
         at += chunk;

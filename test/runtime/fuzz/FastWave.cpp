@@ -52,6 +52,7 @@ FastWave::FastWave() {
   launch.block = {kLanes, 1, 1};
   launch.setup.vgprs = kVgprs + kAgprs;
   launch.setup.accumOffset = kVgprs;
+  launch.setup.scratchBytes = kScratchBytes;
   launch.ldsBytes = launch.setup.ldsBytes = kLdsBytes;
   launch.kernel = "fuzz";
   launch.memory = &memory;
@@ -76,6 +77,8 @@ void FastWave::start(const CodeBatch &batch, size_t n, const State &state) {
   std::memcpy(workgroup->lds().data(), state.lds.data(), state.lds.size());
   for (uint32_t at = 0; at < kLdsBytes; at += 64)
     workgroup->lds().markWritten(at, 64);
+  for (unsigned lane = 0; lane < kLanes; ++lane)
+    std::memcpy(workgroup->scratch(w, lane), &state.scratch[lane * kScratchBytes], kScratchBytes);
   std::memcpy(allocation->data(), state.memory.data(), state.memory.size());
   allocation->markWritten(allocation->base, allocation->size);
 }
@@ -101,6 +104,9 @@ void FastWave::read(State &state) const {
   state.scc = wave().scc;
   state.mode = wave().modeRegister;
   std::memcpy(state.lds.data(), workgroup->lds().data(), state.lds.size());
+  for (unsigned lane = 0; lane < kLanes; ++lane)
+    std::memcpy(&state.scratch[lane * kScratchBytes], workgroup->scratch(wave(), lane),
+                kScratchBytes);
   std::memcpy(state.memory.data(), allocation->data(), state.memory.size());
 }
 

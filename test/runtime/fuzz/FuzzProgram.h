@@ -9,9 +9,10 @@
 
 namespace mono::fuzz {
 
-/// Registers the generator keeps for addresses; no instruction of a program writes them. Vector
+/// Registers the generator keeps for addresses; no instruction of a program writes them, but
+/// s[46:47] and s48 are those of jumps and loops. Vector
 /// registers from kFirstAddressVgpr and scalar ones from kFirstAddressSgpr to kLastAddressSgpr.
-inline constexpr unsigned kFirstAddressVgpr = 48, kFirstAddressSgpr = 32, kLastAddressSgpr = 47;
+inline constexpr unsigned kFirstAddressVgpr = 48, kFirstAddressSgpr = 32, kLastAddressSgpr = 48;
 inline constexpr unsigned kDataSgprs = 32;
 /// LDS and device memory of a program, bytes.
 inline constexpr unsigned kLdsBytes = 4096, kMemoryBytes = 16384;

@@ -271,6 +271,7 @@ private:
   Random &random;
   std::string pendingLabel;
   unsigned labels = 0;
+  bool isInLoop = false;
 
   void emit(std::string line) { program.lines.push_back(std::move(line)); }
 
@@ -326,13 +327,18 @@ private:
     emit("s_waitcnt vmcnt(0) lgkmcnt(0)");
   }
 
-  /// EXEC, MODE, and a branch over what follows.
+  /// EXEC, MODE, a branch over what follows, jumps and loops.
   void writeControl() {
-    switch (random.below(4)) {
+    switch (random.below(8)) {
     case 0:
-      return writeBranch();
     case 1:
+      return writeBranch();
+    case 2:
       return writeMode();
+    case 3:
+      return writeJump();
+    case 4:
+      return isInLoop ? writeExec() : writeLoop();
     default:
       return writeExec();
     }
@@ -357,10 +363,41 @@ private:
                                    "s_getreg_b32 {t}, hwreg(HW_REG_MODE,0,10)"})));
   }
 
+  std::string newLabel() { return fmt::format("L{:x}_{}", program.seed, labels++); }
+
+  /// Over the s_nop, or just up to it.
+  void writeJump() {
+    emit("s_getpc_b64 s[46:47]");
+    emit(fmt::format("s_add_u32 s46, s46, {}", random.pick<unsigned>({8, 12})));
+    emit(random.oneIn(2) ? "s_setpc_b64 s[46:47]"
+                         : OperandWriter(random).fill("s_swappc_b64 {t2}, s[46:47]"));
+    emit("s_nop 0");
+  }
+
+  /// One to three rounds; no branch leads into the loop or out of it.
+  void writeLoop() {
+    if (!pendingLabel.empty())
+      placeLabel();
+    const std::string start = newLabel();
+    emit(fmt::format("s_movk_i32 s48, {}", random.below(3) + 1));
+    emit(start + ":");
+    isInLoop = true;
+    for (unsigned length = random.below(6) + 1; length; --length)
+      writeOne();
+    isInLoop = false;
+    if (!pendingLabel.empty())
+      placeLabel();
+    emit("s_sub_u32 s48, s48, 1");
+    emit("s_cmp_lg_u32 s48, 0");
+    emit("s_cbranch_scc1 " + start);
+  }
+
   void writeBranch() {
     if (!pendingLabel.empty())
       return;
-    pendingLabel = fmt::format("L{:x}_{}", program.seed, labels++);
+    pendingLabel = newLabel();
+    if (random.oneIn(8))
+      return emit(OperandWriter(random).fill("s_call_b64 {t2}, ") + pendingLabel);
     emit(std::string(random.pick<const char *>(
              {"s_cbranch_scc0 ", "s_cbranch_scc1 ", "s_cbranch_vccz ", "s_cbranch_vccnz ",
               "s_cbranch_execz ", "s_cbranch_execnz ", "s_branch "})) +

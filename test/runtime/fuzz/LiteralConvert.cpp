@@ -114,6 +114,12 @@ const VectorOp kOps[] = {
        return packHalves(uint64_t(std::clamp(x.i(0), -32768, 32767)),
                          uint64_t(std::clamp(x.i(1), -32768, 32767)));
      }},
+    // As v_cvt_pk_u8_f32, with the old destination for the bytes that stay.
+    {"v_cvt_pkaccum_u8_f32", kBare | kNoOmod, "i=fi",
+     [](In &x) {
+       const unsigned shift = 8 * (x.u(1) & 3);
+       return (x.old & ~uint64_t(0xffu << shift)) | unsignedByte(x) << shift;
+     }},
     {"v_cvt_pk_u8_f32", kBare | kNoOmod, "i=fii",
      [](In &x) {
        const unsigned shift = 8 * (x.u(1) & 3);

@@ -54,10 +54,21 @@ uint64_t bufferPlace(Execution &e, unsigned lane, unsigned within, unsigned size
   return place(e.state, d.base + scalar + index * d.stride + offset);
 }
 
+/// Place in the private memory of all lanes; nowhere outside that of this lane.
+uint64_t scratchPlace(Execution &e, const TextOperand &address, unsigned lane, unsigned within,
+                      unsigned size) {
+  uint32_t offset = uint32_t(e.line.number("offset")) + within;
+  if (address.isRegister())
+    offset += e.vector(address, lane);
+  return uint64_t(offset) + size <= kScratchBytes ? lane * kScratchBytes + offset : kNowhere;
+}
+
 /// Where the item at byte `within` of a lane's access lies.
 uint64_t itemPlace(Execution &e, bool isStore, unsigned lane, unsigned within, unsigned size) {
   if (e.line.mnemonic.starts_with("buffer_"))
     return bufferPlace(e, lane, within, size);
+  if (e.line.mnemonic.starts_with("scratch_"))
+    return scratchPlace(e, e.operand(isStore ? 0 : 1), lane, within, size);
   const unsigned address = isStore ? 0 : 1;
   const TextOperand *base = e.line.operands.size() > 2 ? &e.line.operands.back() : nullptr;
   return flatPlace(e, e.operand(address), base, lane) + within;
@@ -237,6 +248,86 @@ bool executeAtomic(Execution &e, Bytes memory) {
   return true;
 }
 
+// ---- loads to LDS
+// --------------------------------------------------------------------------
+
+/// global_load_lds_*: the element of a lane goes to M0[17:0] + offset + 4 * lane, or 16 * lane for
+/// three and four dwords, extended to a dword (CDNA4 ISA 9.1.9); the offset counts on both sides.
+bool executeLoadToLds(Execution &e, Bytes memory) {
+  const std::string &name = e.line.mnemonic;
+  const std::string prefix = "global_load_lds_";
+  if (!name.starts_with(prefix))
+    return false;
+  Bytes lds{e.state.lds};
+  for (const Width &width : kWidths) {
+    if (name.substr(prefix.size()) != width.name)
+      continue;
+    const unsigned step = width.bytes > 8 ? 16 : 4, piece = std::min(width.bytes, 4u);
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+      if (!e.state.active(lane))
+        continue;
+      const uint64_t from = flatPlace(e, e.operand(0), &e.operand(1), lane);
+      const uint64_t to =
+          (e.state.sgprs[kM0] & 0x3ffff) + uint64_t(e.line.number("offset")) + step * lane;
+      for (unsigned n = 0; n < width.bytes; n += piece) {
+        uint32_t value = uint32_t(memory.read(from + n, piece));
+        if (width.isSigned)
+          value = piece == 1 ? uint32_t(int32_t(int8_t(value))) : uint32_t(int32_t(int16_t(value)));
+        lds.write(to + n, 4, value);
+      }
+    }
+    return true;
+  }
+  return false;
+}
+
+// ---- scalar stores and atomics
+// -------------------------------------------------------------
+
+/// Place of dword `n` behind a scalar base and offset.
+uint64_t scalarPlace(Execution &e, unsigned n) {
+  const uint64_t at = (e.scalar(e.operand(2), 'i') & ~uint64_t(3)) + 4 * n;
+  const bool isBuffer = e.line.mnemonic.starts_with("s_buffer_");
+  const unsigned base = e.operand(1).index;
+  if (!isBuffer)
+    return place(e.state, e.state.sgpr64(base) + at);
+  const Descriptor d(e.state, base);
+  return at + 4 > d.records ? kNowhere : place(e.state, d.base + at);
+}
+
+bool executeScalarStore(Execution &e, Bytes memory) {
+  const std::string &name = e.line.mnemonic;
+  if (!name.starts_with("s_store_") && !name.starts_with("s_buffer_store_"))
+    return false;
+  for (unsigned n = 0; n < e.operand(0).count; ++n)
+    memory.write(scalarPlace(e, n), 4, e.state.sgprs[e.operand(0).index + n]);
+  return true;
+}
+
+/// The data registers hold the new value, then the comparand; with glc the old value replaces them.
+bool executeScalarAtomic(Execution &e, Bytes memory) {
+  const std::string prefix = "s_atomic_";
+  if (!e.line.mnemonic.starts_with(prefix))
+    return false;
+  const std::optional<A> op = atomicOf(e.line.mnemonic.substr(prefix.size()));
+  if (!op)
+    return false;
+  const unsigned data = e.operand(0).index, dwords = op->size / 4;
+  const auto value = [&](unsigned n) {
+    return dwords == 2 ? e.state.sgpr64(n) : uint64_t(e.state.sgprs[n]);
+  };
+  uint64_t operand = value(data), second = 0;
+  if (op->kind == A::CompareSwap) {
+    second = operand;
+    operand = value(data + dwords);
+  }
+  const uint64_t where = scalarPlace(e, 0), old = memory.read(where, op->size);
+  memory.write(where, op->size, applyAtomic(*op, old, operand, second, /*flushes=*/true));
+  for (unsigned n = 0; e.line.has("glc") && n < dwords; ++n)
+    e.state.sgprs[data + n] = uint32_t(old >> 32 * n);
+  return true;
+}
+
 // ---- scalar loads --------------------------------------------------------------------------
 
 bool executeScalarLoad(Execution &e, Bytes memory) {
@@ -267,8 +358,12 @@ bool executeScalarLoad(Execution &e, Bytes memory) {
 } // namespace
 
 bool executeDeviceMemory(Execution &e) {
+  if (e.line.mnemonic.starts_with("scratch_"))
+    return executeLoadOrStore(e, Bytes{e.state.scratch});
   const Bytes memory{e.state.memory};
-  return executeScalarLoad(e, memory) || executeAtomic(e, memory) || executeLoadOrStore(e, memory);
+  return executeScalarStore(e, memory) || executeScalarAtomic(e, memory) ||
+         executeLoadToLds(e, memory) || executeScalarLoad(e, memory) || executeAtomic(e, memory) ||
+         executeLoadOrStore(e, memory);
 }
 
 } // namespace mono::fuzz

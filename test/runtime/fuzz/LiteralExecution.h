@@ -10,6 +10,7 @@ struct Execution {
   const TextLine &line;
   LiteralWave::Outcome &outcome;
   const Modes modes;
+  const uint64_t nextPc;
 
   const TextOperand &operand(unsigned n) const { return line.operands[n]; }
 
@@ -42,6 +43,7 @@ struct Execution {
 
 // Each executes the instruction if it belongs to the family, else returns false.
 bool executeScalar(Execution &);
+bool executeMoveRelative(Execution &);
 bool executeProgramFlow(Execution &);
 bool executeVector(Execution &);
 bool executeLane(Execution &);

@@ -93,6 +93,11 @@ constexpr InstructionTemplate kTemplates[] = {
     {"v_swap_b32 {d}, {d}"},
     {"s_mov_b64 exec, -1\nv_permlane16_swap_b32 {d}, {d}"},
     {"s_mov_b64 exec, -1\nv_permlane32_swap_b32 {d}, {d}"},
+    {"s_movk_i32 m0, {n:0:10}\ns_movrel{p:s|d}_b32 s{n:0:20}, s{n:0:20}"},
+    {"s_movk_i32 m0, {n:0:10:2}\ns_movrel{p:s|d}_b64 s[{p:0:1|6:7|20:21}], s[{p:2:3|8:9|18:19}]"},
+    {"s_set_gpr_idx_on {n:0:7}, gpr_idx({p:SRC0|SRC1|DST|SRC0,DST|SRC1,DST})\n"
+     "v_add_u32_e32 v{n:0:40}, v{n:0:40}, v{n:0:40}\ns_set_gpr_idx_idx {n:0:7}\n"
+     "v_mov_b32_e32 v{n:0:40}, v{n:0:40}\ns_set_gpr_idx_off"},
     {"v_accvgpr_read_b32 {d}, {a}"},
     {"v_accvgpr_write_b32 {b}, {v}"},
     {"v_accvgpr_write_b32 {b}, {n:-16:64}"},

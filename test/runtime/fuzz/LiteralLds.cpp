@@ -243,13 +243,58 @@ bool executeAtomic(Execution &e, Bytes lds) {
   return false;
 }
 
+// ---- addresses from M0
+// ----------------------------------------------------------------------
+
+/// ds_append, ds_consume: one counter at M0 + offset goes up or down by the number of active lanes,
+/// which all get its old value.
+bool executeCounter(Execution &e, Bytes lds) {
+  const bool isAppend = e.line.mnemonic == "ds_append";
+  if (!isAppend && e.line.mnemonic != "ds_consume")
+    return false;
+  const uint64_t at = uint64_t(e.state.sgprs[kM0]) + offsetOf(e);
+  const uint32_t old = uint32_t(lds.read(at, 4));
+  uint32_t active = 0;
+  for (unsigned lane = 0; lane < kLanes; ++lane)
+    if (e.state.active(lane)) {
+      e.vector(e.operand(0), lane) = old;
+      ++active;
+    }
+  lds.write(at, 4, isAppend ? old + active : old - active);
+  return true;
+}
+
+/// ds_read_addtid_b32, ds_write_addtid_b32: M0[15:0] + offset + 4 * lane.
+bool executeAddTid(Execution &e, Bytes lds) {
+  const bool isRead = e.line.mnemonic == "ds_read_addtid_b32";
+  if (!isRead && e.line.mnemonic != "ds_write_addtid_b32")
+    return false;
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    const uint64_t at = (e.state.sgprs[kM0] & 0xffff) + offsetOf(e) + 4 * lane;
+    if (e.state.active(lane) && isRead)
+      e.vector(e.operand(0), lane) = uint32_t(lds.read(at, 4));
+    else if (e.state.active(lane))
+      lds.write(at, 4, e.vector(e.operand(0), lane));
+  }
+  return true;
+}
+
 // ---- cross-lane ----------------------------------------------------------------------------
 
-/// Source lane of ds_swizzle_b32 (CDNA4 ISA 11.3), within groups of 32: from 0xc000 on a rotation
-/// of the bits outside a mask, from 0x8000 on four 2-bit selects for every quad, below that and, or
-/// and xor masks. The FFT modes from 0xe000 on are not here.
+/// Source lane of ds_swizzle_b32 (CDNA4 ISA 11.3), within groups of 32: from 0xe000 on the lane
+/// number reversed and shifted right by the ones of a mask, whose bits stay; from 0xc000 on a
+/// rotation of the bits outside a mask, from 0x8000 on four 2-bit selects for every quad, below
+/// that and, or and xor masks.
 unsigned swizzleSource(uint32_t offset, unsigned lane) {
   const unsigned in = lane & 31;
+  if (offset >= 0xe000) {
+    unsigned reversed = 0, ones = 0;
+    for (unsigned bit = 0; bit < 5; ++bit) {
+      reversed = reversed * 2 + (in >> bit & 1);
+      ones += offset >> bit & 1;
+    }
+    return (lane & 32) | (in & offset & 31) | reversed >> ones;
+  }
   if (offset >= 0xc000) {
     const unsigned mask = offset & 31, amount = offset >> 5 & 31;
     const unsigned turned = offset >> 10 & 1 ? in - amount : in + amount;
@@ -337,8 +382,9 @@ bool executeLds(Execution &e) {
   if (!e.line.mnemonic.starts_with("ds_"))
     return false;
   const Bytes lds{e.state.lds};
-  return executeCrossLane(e) || executeTranspose(e, lds) || executePair(e, lds) ||
-         executePlain(e, lds) || executeAtomic(e, lds);
+  return executeCrossLane(e) || executeCounter(e, lds) || executeAddTid(e, lds) ||
+         executeTranspose(e, lds) || executePair(e, lds) || executePlain(e, lds) ||
+         executeAtomic(e, lds);
 }
 
 } // namespace mono::fuzz

@@ -160,7 +160,9 @@ public:
   /// are stored, two bits of the index register say which (CDNA4 ISA 7.4).
   double sparseA(unsigned i, unsigned group, unsigned n, unsigned &k) {
     const unsigned lane = i + s.m * group, perLane = s.k / (64 / s.m);
-    const unsigned index = e.dword(e.operand(3), lane) >> 2 * n & 3;
+    // Without cbsz, abid picks one of the index sets that fit a register.
+    const unsigned setBits = perLane, set = cbsz ? 0 : abid;
+    const unsigned index = e.dword(e.operand(3), lane) >> (setBits * set + 2 * n) & 3;
     k = group * perLane + n / 2 * 4 + index;
     return number(s.a, itemAt(e, e.operand(1), lane, s.bitsA(), n));
   }
@@ -342,14 +344,14 @@ static constexpr InstructionTemplate kTemplates[] = {
      "v[0:15], " MONO_SCALES MONO_BYTES MONO_FORMAT8},
     // ---- sparse
     {"v_smfmac_f32_16x16x32_{p:f16|bf16} v[0:3], v[16:17], v[20:23], "
-     "v{n:40:47}"},
+     "v{n:40:47}{p:| abid:1| abid:3| cbsz:1 abid:2}"},
     {"v_smfmac_f32_32x32x16_{p:f16|bf16} v[0:15], v[16:17], v[20:23], "
-     "v{n:40:47}"},
+     "v{n:40:47}{p:| abid:2}"},
     {"v_smfmac_f32_16x16x64_{p:f16|bf16} v[0:3], v[16:19], v[20:27], "
-     "v{n:40:47}"},
+     "v{n:40:47}{p:| abid:1| cbsz:1 abid:1}"},
     {"v_smfmac_f32_32x32x32_{p:f16|bf16} v[0:15], v[16:19], v[20:27], "
      "v{n:40:47}"},
-    {"v_smfmac_i32_16x16x64_i8 v[0:3], v[16:17], v[20:23], v{n:40:47}"},
+    {"v_smfmac_i32_16x16x64_i8 v[0:3], v[16:17], v[20:23], v{n:40:47}{p:| abid:1}"},
     {"v_smfmac_i32_32x32x64_i8 v[0:15], v[16:19], v[20:27], v{n:40:47}"},
     {"v_smfmac_f32_16x16x64_{p:fp8|bf8}_{p:fp8|bf8} v[0:3], v[16:17], "
      "v[20:23], v{n:40:47}"},

@@ -2,6 +2,8 @@
 // within that of the exact value is accepted (CDNA4 ISA 12.8).
 #include "test/runtime/fuzz/LiteralLane.h"
 
+#include "llvm/ADT/APInt.h"
+
 #include <cmath>
 #include <limits>
 
@@ -74,6 +76,42 @@ uint64_t reciprocalRoot(In &x) { return near(x, 1 / std::sqrt((long double)value
 uint64_t sine(In &x) { return near(x, sineOfTurns(value(x), 0)); }
 uint64_t cosine(In &x) { return near(x, sineOfTurns(value(x), 0.25L)); }
 
+/// atan(1 / n) in units of `one`, by its series.
+llvm::APInt arcTangent(uint64_t n, const llvm::APInt &one) {
+  llvm::APInt term = one.udiv(n), sum = term;
+  for (uint64_t k = 1; !term.isZero(); ++k) {
+    term = term.udiv(n * n);
+    if (k % 2)
+      sum -= term.udiv(2 * k + 1);
+    else
+      sum += term.udiv(2 * k + 1);
+  }
+  return sum;
+}
+
+constexpr unsigned kPreopBits = 1201;
+
+/// The first 1201 fraction bits of 2/pi; Machin: pi = 16 atan(1/5) - 4 atan(1/239).
+const llvm::APInt &twoOverPi() {
+  static const llvm::APInt bits = [] {
+    constexpr unsigned kFraction = 1400;
+    const llvm::APInt one = llvm::APInt::getOneBitSet(3000, kFraction);
+    const llvm::APInt pi = arcTangent(5, one) * 16 - arcTangent(239, one) * 4;
+    return llvm::APInt::getOneBitSet(3000, 1 + kFraction + kPreopBits).udiv(pi).trunc(kPreopBits);
+  }();
+  return bits;
+}
+
+/// 53 bits of 2/pi for a step of the argument reduction (CDNA4 ISA, V_TRIG_PREOP_F64).
+uint64_t trigPreop(In &x) {
+  const int field = int(x.s[0] >> 52 & 0x7ff);
+  const int shift = int(x.u(1) & 31) * 53 + std::max(field - 1077, 0);
+  const int scale = -53 - shift + (field >= 1968 ? 128 : 0);
+  const uint64_t bits =
+      shift >= int(kPreopBits) ? 0 : twoOverPi().shl(unsigned(shift)).lshr(1148).getZExtValue();
+  return x.result(integer(int64_t(bits), scale));
+}
+
 constexpr uint32_t kF32Special = kVop | kAlwaysFlush, kWide = kE32 | kE64;
 
 const VectorOp kOps[] = {
@@ -90,6 +128,7 @@ const VectorOp kOps[] = {
     {"v_rcp_f64", kWide, "d=d", reciprocal},
     {"v_rsq_f64", kWide, "d=d", reciprocalRoot},
     {"v_sqrt_f64", kWide, "d=d", squareRootOf},
+    {"v_trig_preop_f64", kBare, "d=di", trigPreop},
     {"v_rcp_f16", kVop, "h=h", reciprocal},
     {"v_sqrt_f16", kVop, "h=h", squareRootOf},
     {"v_rsq_f16", kVop, "h=h", reciprocalRoot},

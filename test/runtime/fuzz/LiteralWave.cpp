@@ -166,6 +166,65 @@ static bool branchTaken(const State &s, const std::string &name) {
          (name == "s_cbranch_execz" && !s.exec()) || (name == "s_cbranch_execnz" && s.exec());
 }
 
+/// s_movrels, s_movreld: M0 is added to the number of the source or destination register.
+bool executeMoveRelative(Execution &e) {
+  const std::string &name = e.line.mnemonic;
+  if (!name.starts_with("s_movrel"))
+    return false;
+  const bool isWide = name.ends_with("b64");
+  TextOperand to = e.operand(0), from = e.operand(1);
+  (name.starts_with("s_movrels") ? from : to).index += e.state.sgprs[kM0];
+  e.writeScalar(to, e.scalar(from, isWide ? 'l' : 'i'), isWide);
+  return true;
+}
+
+constexpr unsigned kGprIdxEn = 27; ///< bit of MODE
+
+/// s_set_gpr_idx_*: M0[7:0] is added to the VGPR numbers that M0[15:12] selects, SRC0 to SRC2 and
+/// DST (CDNA4 ISA 6.6).
+static bool executeIndexing(Execution &e) {
+  const std::string &name = e.line.mnemonic;
+  if (!name.starts_with("s_set_gpr_idx_"))
+    return false;
+  const bool isOn = name.ends_with("_on"), isOff = name.ends_with("_off");
+  uint32_t &m0 = e.state.sgprs[kM0];
+  if (isOn || isOff)
+    e.state.mode = (e.state.mode & ~(1u << kGprIdxEn)) | uint32_t(isOn) << kGprIdxEn;
+  if (!isOff)
+    m0 = (m0 & ~0xffu) | (uint32_t(e.scalar(e.operand(0), 'i')) & 0xff);
+  for (unsigned n = 0; isOn && n < 4; ++n) {
+    static constexpr const char *kSelected[] = {"SRC0", "SRC1", "SRC2", "DST"};
+    const bool isSet = e.operand(1).word.find(kSelected[n]) != std::string::npos;
+    m0 = (m0 & ~(0x1000u << n)) | uint32_t(isSet) << (12 + n);
+  }
+  return true;
+}
+
+/// `line` with the register numbers that indexing makes of it. Of a vector instruction the first
+/// operand is the destination.
+static TextLine indexed(TextLine line, uint32_t m0) {
+  for (unsigned n = 0; n < line.operands.size(); ++n)
+    if (line.operands[n].kind == TextOperand::Vgpr && (m0 >> (n ? 11 + n : 15) & 1))
+      line.operands[n].index += m0 & 0xff;
+  return line;
+}
+
+/// s_getpc, s_setpc, s_swappc, s_call (CDNA4 ISA 12.3, 12.2): addresses are those of the
+/// instruction that follows.
+static bool executeJump(Execution &e) {
+  const std::string &name = e.line.mnemonic;
+  const bool isCall = name == "s_call_b64", isSet = name == "s_setpc_b64";
+  if (!isCall && !isSet && name != "s_getpc_b64" && name != "s_swappc_b64")
+    return false;
+  if (name == "s_swappc_b64" || isSet)
+    e.outcome.targetPc = e.scalar(e.operand(isSet ? 0 : 1), 'l');
+  if (isCall)
+    e.outcome.target = e.operand(1).word;
+  if (!isSet)
+    e.writeScalar(e.operand(0), e.nextPc, true);
+  return true;
+}
+
 bool executeProgramFlow(Execution &e) {
   const std::string &name = e.line.mnemonic;
   if (name == "s_branch" || name.starts_with("s_cbranch_")) {
@@ -176,19 +235,25 @@ bool executeProgramFlow(Execution &e) {
   if (name == "s_nop" || name == "s_waitcnt" || name == "v_nop" || name == "s_setprio" ||
       name == "s_endpgm")
     return true;
-  return executeModeAccess(e);
+  return executeJump(e) || executeIndexing(e) || executeModeAccess(e);
 }
 
 // ---- families ------------------------------------------------------------------------------
 
-LiteralWave::Outcome LiteralWave::execute(const TextLine &line) {
+LiteralWave::Outcome LiteralWave::execute(const TextLine &line, uint64_t nextPc) {
   Outcome outcome;
-  Execution e{state, line, outcome, Modes(state.mode)};
+  if (state.mode >> kGprIdxEn & 1 && line.mnemonic.starts_with("v_")) {
+    state.mode ^= 1u << kGprIdxEn;
+    outcome = execute(indexed(line, state.sgprs[kM0]), nextPc);
+    state.mode ^= 1u << kGprIdxEn;
+    return outcome;
+  }
+  Execution e{state, line, outcome, Modes(state.mode), nextPc};
   using Family = bool (*)(Execution &);
   static constexpr Family kFamilies[] = {
-      executeScalar,           executeProgramFlow, executeVector, executeLane,
-      executePacked,           executeDot,         executeMatrix, executeLds,
-      executeScaledConversion, executeDeviceMemory};
+      executeScalar, executeMoveRelative,     executeProgramFlow, executeVector,
+      executeLane,   executePacked,           executeDot,         executeMatrix,
+      executeLds,    executeScaledConversion, executeDeviceMemory};
   for (Family family : kFamilies)
     if (family(e))
       return outcome;

@@ -7,12 +7,15 @@
 #include "test/runtime/fuzz/LiteralText.h"
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace mono::fuzz {
 
 inline constexpr unsigned kLanes = 64, kVgprs = 64, kAgprs = 32;
+/// Private memory of a lane.
+inline constexpr unsigned kScratchBytes = 128;
 
 /// The MODE register taken apart (CDNA4 ISA 3.3).
 struct Modes {
@@ -33,8 +36,9 @@ struct State {
   bool scc = false;
   uint32_t mode = 0;
   std::vector<uint8_t> lds;
-  std::vector<uint8_t> memory; ///< one allocation of device memory
-  uint64_t memoryBase = 0;     ///< its device address
+  std::vector<uint8_t> memory;  ///< one allocation of device memory
+  uint64_t memoryBase = 0;      ///< its device address
+  std::vector<uint8_t> scratch; ///< private memory, kScratchBytes for each lane
 
   uint64_t sgpr64(unsigned n) const { return sgprs[n] | uint64_t(sgprs[n + 1]) << 32; }
   void setSgpr64(unsigned n, uint64_t value) {
@@ -67,9 +71,11 @@ public:
   struct Outcome {
     std::string error;  ///< not empty: the literal wave does not know this instruction
     std::string target; ///< label of a branch that was taken
+    std::optional<uint64_t> targetPc; ///< address a jump went to
     std::vector<LooseResult> loose;
   };
-  Outcome execute(const TextLine &line);
+  /// `nextPc` is the address of the instruction that follows.
+  Outcome execute(const TextLine &line, uint64_t nextPc = 0);
 
   State &state;
 };

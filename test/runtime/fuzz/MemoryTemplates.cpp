@@ -49,11 +49,37 @@ constexpr InstructionTemplate kTemplates[] = {
     {"ds_{p:add|min|max}_rtn_f64 {d2}, v48, {v2}"},
     {"ds_pk_add_{p:f16|bf16} v48, {v}"},
     {"ds_pk_add_rtn_{p:f16|bf16} {d}, v48, {v}"},
-    {"ds_swizzle_b32 {d}, {v} offset:{n:0:57343}"},
+    {"ds_swizzle_b32 {d}, {v} offset:{n:0:65535}"},
     {"ds_permute_b32 {d}, v54, {v} offset:{n:0:256:4}"},
     {"ds_bpermute_b32 {d}, v54, {v} offset:{n:0:256:4}"},
     {"s_mov_b64 exec, -1\nds_read_b64_tr_b{p:4|8|16} {w2}, v48 offset:{n:0:1024:8}"},
     {"s_mov_b64 exec, -1\nds_read_b96_tr_b6 {w3}, v48 offset:{n:0:1024:16}"},
+    {"s_movk_i32 m0, {n:0:1000:4}\nds_{p:append|consume} {d} offset:{n:0:2000:4}"},
+    {"s_movk_i32 m0, {n:0:1000:4}\nds_read_addtid_b32 {d} offset:{n:0:2000:4}"},
+    {"s_movk_i32 m0, {n:0:1000:4}\nds_write_addtid_b32 {v} offset:{n:0:2000:4}"},
+    // ---- straight to LDS
+    {"s_movk_i32 m0, {n:0:1024:4}\nglobal_load_lds_dword v{p:48|49}, s[36:37] "
+     "offset:{n:0:1024:4}"},
+    {"s_movk_i32 m0, {n:0:1024:16}\nglobal_load_lds_dwordx{p:3|4} v48, s[36:37] "
+     "offset:{n:0:1024:16}"},
+    {"s_movk_i32 m0, {n:0:1024:4}\nglobal_load_lds_{p:ubyte|sbyte} v52, s[36:37] "
+     "offset:{n:0:1024:4}"},
+    {"s_movk_i32 m0, {n:0:1024:4}\nglobal_load_lds_{p:ushort|sshort} v48, s[36:37] "
+     "offset:{n:0:1024:4}"},
+    // ---- scratch
+    {"scratch_load_dword {w}, off, off offset:{n:0:124:4}"},
+    {"scratch_load_dword {w}, v56, off offset:{n:-16:16:4}"},
+    {"scratch_load_dwordx2 {w2}, v56, off offset:{n:0:20:4}"},
+    {"scratch_load_dwordx3 {w3}, off, off offset:{n:0:116:4}"},
+    {"scratch_load_dwordx4 {w4}, off, off offset:{n:0:112:4}"},
+    {"scratch_load_{p:ubyte|sbyte|ubyte_d16|sbyte_d16_hi} {d}, v56, off offset:{n:0:100}"},
+    {"scratch_load_{p:ushort|sshort|short_d16|short_d16_hi} {d}, v56, off offset:{n:0:60:2}"},
+    {"scratch_store_dword off, {r}, off offset:{n:0:124:4}"},
+    {"scratch_store_dword v56, {r}, off offset:{n:-16:16:4}"},
+    {"scratch_store_dwordx2 v56, {r2}, off offset:{n:0:20:4}"},
+    {"scratch_store_dwordx4 off, {r4}, off offset:{n:0:112:4}"},
+    {"scratch_store_{p:byte|byte_d16_hi} v56, {v}, off offset:{n:0:100}"},
+    {"scratch_store_{p:short|short_d16_hi} v56, {v}, off offset:{n:0:60:2}"},
     // ---- global, flat
     {"global_load_dword {w}, v{p:48|49}, s[36:37] offset:{n:-4096:3072:4}{p:|| sc0| nt}"},
     {"global_load_dwordx2 {w2}, v{p:48|49}, s[36:37] offset:{n:-4096:3072:4}"},
@@ -121,6 +147,15 @@ constexpr InstructionTemplate kTemplates[] = {
     {"s_buffer_load_dword {t}, s[32:35], 0x{n:10:99}0"},
     {"s_buffer_load_dwordx2 {t2}, s[32:35], s45"},
     {"s_buffer_load_dwordx4 {t4}, s[32:35], 0x{n:10:90}0"},
+    {"s_store_dword {s}, s[36:37], 0x{n:10:90}0"},
+    {"s_store_dwordx2 {s2}, s[36:37], s45"},
+    {"s_store_dwordx4 {s4}, s[36:37], 0x{n:10:90}0"},
+    {"s_buffer_store_dword {s}, s[32:35], 0x{n:10:90}0"},
+    {"s_atomic_{p:add|sub|inc|dec|smin|smax|umin|umax|and|or|xor|swap} {t}, s[36:37], "
+     "0x{n:10:90}0{p:| glc}"},
+    {"s_atomic_{p:add|sub|inc|dec|smin|smax|umin|umax|and|or|xor|swap}_x2 {t2}, s[36:37], "
+     "0x{n:10:90}0{p:| glc}"},
+    {"s_atomic_cmpswap {t2}, s[36:37], 0x{n:10:90}0{p:| glc}"},
 };
 
 } // namespace

@@ -94,7 +94,8 @@ std::array<unsigned, kLanes> shuffledLanes(Random &r) {
 
 /// v48: distinct multiples of 16 below 1024. v49: multiples of 8 below 1024 that collide.
 /// v[50:51]: device addresses, distinct, 16 apart. v52: any byte offset below 1008. v53: offsets of
-/// which some are outside LDS and buffers. v54: lane numbers times 4. v55: record numbers.
+/// which some are outside LDS and buffers. v54: lane numbers times 4. v55: record numbers. v56:
+/// offsets of at most 100 into private memory.
 void setAddressVgprs(Random &r, State &s) {
   const std::array<unsigned, kLanes> order = shuffledLanes(r);
   const uint64_t middle = s.memoryBase + kMemoryBytes / 2;
@@ -108,6 +109,7 @@ void setAddressVgprs(Random &r, State &s) {
     s.vgprs[53][lane] = r.oneIn(8) ? uint32_t(r.next()) & ~15u : 16 * r.below(320);
     s.vgprs[54][lane] = 4 * r.below(r.oneIn(8) ? 1000 : 64);
     s.vgprs[55][lane] = r.below(100);
+    s.vgprs[56][lane] = 4 * r.below(r.oneIn(2) ? 8 : 26);
   }
 }
 
@@ -161,8 +163,10 @@ State randomState(Random &r, uint64_t memoryBase) {
   s.mode = randomMode(r);
   s.lds.resize(kLdsBytes);
   s.memory.resize(kMemoryBytes);
+  s.scratch.resize(kLanes * kScratchBytes);
   fillBytes(r, s.lds);
   fillBytes(r, s.memory);
+  fillBytes(r, s.scratch);
   setAddressVgprs(r, s);
   setAddressSgprs(r, s);
   return s;

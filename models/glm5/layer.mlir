@@ -1,0 +1,577 @@
+// GLM-5: a whole decoder layer for S tokens, one launch a rank.
+//
+//   RMSNorm -> down projections -> norms, RoPE, cache rows -> up projections
+//     -> index scores -> top-k tokens -> latent attention over them, in splits -> combination
+//     -> value expansion -> output projection -> all-reduce, residual -> RMSNorm -> router
+//     -> MXFP4 experts and the shared expert -> all-reduce, residual
+//
+// Tensor parallel: heads and the units of every expert are sharded over the ranks, the rest is
+// replicated; all ranks compute the same bits. Maths and names: docs/models/glm5.md.
+//
+// A stage's tasks lie where the workgroups are free at that time, so that its first weights are on
+// their way while it still waits.
+mono.import "../../schedules/elementwise.mlir"
+mono.import "../../schedules/experts.mlir"
+mono.import "../../schedules/mla.mlir"
+mono.import "../../schedules/norm.mlir"
+mono.import "../../schedules/paged_cache.mlir"
+mono.import "../../schedules/rope.mlir"
+mono.import "../../schedules/routing.mlir"
+
+mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
+  %S = mono.param "S" in [1 to 8]                         // tokens
+  %TP = mono.param "TP" in [1, 2, 4, 8]                   // tensor parallel ranks
+  %CTX = mono.param "CTX" in [128 to 131072] default 4096 // tokens a row may have
+  %PAGE = mono.param "PAGE" in [1 to 131072] default 64   // tokens of a cache page
+  %ORDERED = mono.param "ORDERED" in [0 to 1] default 0   // rows are one sequence's next tokens
+  %INDEXER = mono.param "INDEXER" in [1 to 1] default 1
+  %SPLITS = mono.param "SPLITS" in [1, 2, 4, 8, 16, 32, 64] default 32 // attention tasks of a row
+  %rank = mono.ranks [%TP]
+
+  // The model's dimensions; the defaults are GLM-5's.
+  %HIDDEN = mono.param "HIDDEN" in [128 to 16384] default 6144
+  %HEADS = mono.param "HEADS" in [8 to 128] default 64
+  %Q_LORA = mono.param "Q_LORA" in [64 to 4096] default 2048
+  %KV_LORA = mono.param "KV_LORA" in [64 to 1024] default 512
+  %NOPE = mono.param "NOPE" in [64 to 256] default 192
+  %ROPE = mono.param "ROPE" in [32, 64] default 64
+  %V_DIM = mono.param "V_DIM" in [32 to 512] default 256
+  %INDEX_HEADS = mono.param "INDEX_HEADS" in [1 to 64] default 32
+  %INDEX_DIM = mono.param "INDEX_DIM" in [64 to 256] default 128
+  %TOPK = mono.param "TOPK" in [32 to 4096] default 2048
+  %EXPERTS = mono.param "EXPERTS" in [16 to 512] default 256
+  %MOE = mono.param "MOE" in [128 to 4096] default 2048
+  %CHOSEN = mono.param "CHOSEN" in [1 to 8] default 8
+
+  %one = arith.constant 1 : index
+  %two = arith.constant 2 : index
+  %sixteen = arith.constant 16 : index
+  %thirtyTwo = arith.constant 32 : index
+  %chunk = arith.constant 128 : index                        // tokens a scoring task
+  %H = arith.divui %HEADS, %TP : index
+  %UNITS = arith.divui %MOE, %TP : index                     // of an expert, here
+  %QK = arith.addi %NOPE, %ROPE : index
+  %KV = arith.addi %KV_LORA, %ROPE : index                   // of a cached token
+  %PAIRS = arith.divui %ROPE, %two : index                   // rotary pairs of a head
+  %PAGES = arith.divui %CTX, %PAGE : index
+  %CACHE = arith.muli %S, %CTX : index                       // cache rows
+  %KEYS = arith.divui %TOPK, %SPLITS : index                 // tokens an attention task
+  %CHUNKS = arith.divui %CTX, %chunk : index
+  %INDEX_AT = arith.addi %KV, %INDEX_DIM : index             // index weights behind the index key
+  %SMALL0 = arith.addi %INDEX_AT, %INDEX_HEADS : index
+  %SMALL_TILES = arith.ceildivui %SMALL0, %sixteen : index
+  %SMALL = arith.muli %SMALL_TILES, %sixteen : index         // rows of w_a behind q_a, in whole tiles
+  %ALL_CHOSEN = arith.muli %S, %CHOSEN : index
+  %MOST = arith.minui %ALL_CHOSEN, %EXPERTS : index          // distinct routed experts
+  %GROUPS = arith.addi %MOST, %one : index                   // and the shared one
+  %CHOICES = arith.addi %CHOSEN, %one : index
+  %PAIRED = arith.muli %S, %CHOICES : index
+  %TILES = arith.divui %UNITS, %sixteen : index              // gate and up tiles of an expert
+
+  // Tasks of stages and where they begin.
+  %NOPE_PARTS = arith.divui %NOPE, %thirtyTwo : index
+  %ROPE_PARTS = arith.divui %ROPE, %thirtyTwo : index
+  %PASS = arith.subi %INDEX_DIM, %ROPE : index
+  %PASS_PARTS = arith.divui %PASS, %thirtyTwo : index
+  %LATENT_PARTS0 = arith.constant 64 : index
+  %LATENT_PARTS = arith.divui %KV_LORA, %LATENT_PARTS0 : index
+  %V_PARTS = arith.divui %V_DIM, %thirtyTwo : index
+
+  //===--- operands -----------------------------------------------------------===//
+
+  %x = mono.operand "x" read [%S, %HIDDEN] : bf16
+  %positions = mono.operand "positions" read [%S] : i32
+  %block_table = mono.operand "block_table" read [%S, %PAGES] : i32
+  %cos_sin = mono.operand "cos_sin" read [%CTX, %ROPE] : f32
+  %cache_kv = mono.operand "cache_kv" update [%CACHE, %KV] : bf16
+  %cache_index = mono.operand "cache_index" update [%CACHE, %INDEX_DIM] : bf16
+
+  %w_in = mono.operand "w_in" read weight [%HIDDEN] : bf16
+  %w_a = mono.operand "w_a" read weight [%Q_LORA + %SMALL, %HIDDEN] : bf16, #mono.mfma_rows<16>
+  %q_norm = mono.operand "q_norm" read weight [%Q_LORA] : bf16
+  %kv_norm = mono.operand "kv_norm" read weight [%KV_LORA] : bf16
+  %index_norm_w = mono.operand "index_norm_w" read weight [%INDEX_DIM] : f32
+  %index_norm_b = mono.operand "index_norm_b" read weight [%INDEX_DIM] : f32
+  %w_qb = mono.operand "w_qb" read weight [%H * symbol(%QK), %Q_LORA] : bf16, #mono.mfma_rows<16>
+  %w_iq = mono.operand "w_iq" read weight [%INDEX_HEADS * symbol(%INDEX_DIM), %Q_LORA] : bf16, #mono.mfma_rows<16>
+  %w_uk = mono.operand "w_uk" read weight [%H * symbol(%KV_LORA), %NOPE] : bf16, #mono.mfma_rows<16>
+  %w_uv = mono.operand "w_uv" read weight [%H * symbol(%V_DIM), %KV_LORA] : bf16, #mono.mfma_rows<16>
+  %w_o = mono.operand "w_o" read weight [%HIDDEN, %H * symbol(%V_DIM)] : bf16, #mono.mfma_rows<16>
+  %w_post = mono.operand "w_post" read weight [%HIDDEN] : bf16
+  %w_gate = mono.operand "w_gate" read weight [%EXPERTS, %HIDDEN] : bf16, #mono.mfma_rows<16>
+  %bias = mono.operand "bias" read weight [%EXPERTS] : f32
+  %w_gate_up = mono.operand "w_gate_up" read weight [%EXPERTS + 1, %UNITS * 2, %HIDDEN] : f4E2M1FN, #mono.mfma_rows<16>
+  %w_gate_up_scale = mono.operand "w_gate_up_scale" read weight [%EXPERTS + 1, %UNITS * 2, %HIDDEN floordiv 32] : f8E8M0FNU, #mono.mfma_rows<16>
+  %w_down = mono.operand "w_down" read weight [%EXPERTS + 1, %HIDDEN, %UNITS] : f4E2M1FN, #mono.mfma_rows<16>
+  %w_down_scale = mono.operand "w_down_scale" read weight [%EXPERTS + 1, %HIDDEN, %UNITS floordiv 32] : f8E8M0FNU, #mono.mfma_rows<16>
+
+  %y = mono.operand "y" write [%S, %HIDDEN] : bf16
+  %attn_residual = mono.operand "attn_residual" write [%S, %HIDDEN] : bf16
+  %index_topk = mono.operand "index_topk" write [%S, %TOPK] : i32
+  %router_logits = mono.operand "router_logits" write [%S, %EXPERTS] : f32
+  %topk_ids = mono.operand "topk_ids" write [%S, %CHOSEN] : i32
+  %topk_weights = mono.operand "topk_weights" write [%S, %CHOSEN] : f32
+
+  //===--- mailboxes ----------------------------------------------------------===//
+
+  %q_a = mono.mailbox "q_a" tagged scope(device) slots(1) [%S, %Q_LORA] : bf16
+  %small = mono.mailbox "small" tagged scope(device) slots(1) [%S, %SMALL] : f32
+  %q_nope = mono.mailbox "q_nope" tagged scope(device) slots(1) [%S, %H, %NOPE] : bf16
+  %q_pe = mono.mailbox "q_pe" tagged scope(device) slots(1) [%S, %H, %ROPE] : bf16
+  %index_q = mono.mailbox "index_q" tagged scope(device) slots(1) [%S, %INDEX_HEADS, %INDEX_DIM] : bf16
+  %new_kv = mono.mailbox "new_kv" tagged scope(device) slots(1) [%S, %KV] : bf16
+  %new_index = mono.mailbox "new_index" tagged scope(device) slots(1) [%S, %INDEX_DIM] : bf16
+  %q_latent = mono.mailbox "q_latent" tagged scope(device) slots(1) [%S, %H, %KV_LORA] : bf16
+  %scores = mono.mailbox "index_scores" tagged scope(device) slots(1) [%S, %CTX] : f32
+  %selected = mono.mailbox "selected" tagged scope(device) slots(1) [%S, %TOPK] : i32
+  %part = mono.mailbox "attention_part" tagged scope(device) slots(1) [%S, %SPLITS, %H, %KV_LORA] : f32
+  %part_max = mono.mailbox "attention_max" tagged scope(device) slots(1) [%S, %H, %SPLITS] : f32
+  %part_sum = mono.mailbox "attention_sum" tagged scope(device) slots(1) [%S, %H, %SPLITS] : f32
+  %o_latent = mono.mailbox "o_latent" tagged scope(device) slots(1) [%S, %H, %KV_LORA] : bf16
+  %heads = mono.mailbox "heads" tagged scope(device) slots(1) [%S, %H * symbol(%V_DIM)] : bf16
+  %o_partial = mono.mailbox "o_partial" tagged scope(peers) slots(2) [%TP, %S, %HIDDEN] : bf16
+  %scaled = mono.mailbox "scaled" tagged scope(device) slots(1) [%S, %HIDDEN] : bf16
+  %squares = mono.mailbox "squares" tagged scope(device) slots(1) [%HIDDEN floordiv 128, %S] : f32
+  %logits = mono.mailbox "logits" tagged scope(device) slots(1) [%S, %EXPERTS] : f32
+  %units = mono.mailbox "units" tagged scope(device) slots(1) [%GROUPS, %S, %UNITS] : bf16
+  %mlp_partial = mono.mailbox "mlp_partial" tagged scope(peers) slots(2) [%TP, %S, %HIDDEN] : bf16
+
+  //===--- LDS ----------------------------------------------------------------===//
+
+  %h = mono.region "h" [%S, %HIDDEN] pad(8) : bf16           // normed input
+  %qr = mono.region "qr" [%S, %Q_LORA] pad(8) : bf16         // normed q_a
+  %head = mono.region "head" [%S, %NOPE] pad(8) : bf16       // a head's query, part without RoPE
+  %iq = mono.region "iq" [%INDEX_HEADS, %INDEX_DIM] pad(8) : bf16
+  %fresh_index = mono.region "fresh_index" [%S, %INDEX_DIM] : bf16
+  %index_keys = mono.region "index_keys" [128, %INDEX_DIM] pad(8) : bf16
+  %ql = mono.region "ql" [%H, %KV_LORA] pad(8) : bf16
+  %qp = mono.region "qp" [%H, %ROPE] pad(8) : bf16
+  %fresh_kv = mono.region "fresh_kv" [%S, %KV] : bf16
+  %keys = mono.region "keys" [%KEYS, %KV] pad(8) : bf16
+  %p = mono.region "p" [%H, %KEYS] pad(8) : bf16
+  %ol = mono.region "ol" [%S, %KV_LORA] pad(8) : bf16        // a head's latent output
+  %o = mono.region "o" [%S, %H * symbol(%V_DIM)] pad(8) : bf16
+  %x1 = mono.region "x1" [%S, 128] : f32                     // residual stream after attention
+  %row = mono.region "row" [%S, %HIDDEN] pad(8) : bf16       // routed and expert input
+  %groups = mono.region "groups" [%GROUPS] : i32
+  %group_weight = mono.region "group_weight" [%GROUPS, %S] : f32
+  %group_pair = mono.region "group_pair" [%GROUPS, %S] : i32
+  %pair_row = mono.region "pair_row" [%PAIRED] : i32
+  %route_ids = mono.region "route_ids" [%S, %CHOSEN] : i32
+  %route_weights = mono.region "route_weights" [%S, %CHOSEN] : f32
+  %u = mono.region "u" [%PAIRED, %UNITS] pad(8) : bf16
+
+  //===--- down projections ---------------------------------------------------===//
+
+  %eps = arith.constant 1.0e-5 : f32
+  %hidden32 = arith.index_cast %HIDDEN : index to i32
+  %hiddenF = arith.sitofp %hidden32 : i32 to f32
+  %q32 = arith.index_cast %Q_LORA : index to i32
+  %qF = arith.sitofp %q32 : i32 to f32
+
+  mono.stage "q_a" (%t) tasks [%Q_LORA floordiv 16] base [0] {
+    %w = mono.stream %w_a[%t * 16, 0] [16, %HIDDEN] split_k(8)
+    mono.call @norm_input(%x, %w_in, %h, %hiddenF, %eps, %S, %HIDDEN)
+      : (!mono.buffer, !mono.buffer, !mono.buffer, f32, f32, index, index) -> ()
+    %sum = mono.contract %h[0, 0] [%S, %HIDDEN], %w : tensor<?x16xf32>
+    %sum16 = arith.truncf %sum : tensor<?x16xf32> to tensor<?x16xbf16>
+    mono.post %sum16 to %q_a[0, %t * 16] : tensor<?x16xbf16>
+  }
+
+  // Latent, rotary key, index key, index head weights.
+  mono.stage "kv_a" (%t) tasks [%SMALL_TILES] base [%Q_LORA floordiv 16] {
+    %w = mono.stream %w_a[%t * 16 + %Q_LORA, 0] [16, %HIDDEN] split_k(8)
+    mono.call @norm_input(%x, %w_in, %h, %hiddenF, %eps, %S, %HIDDEN)
+      : (!mono.buffer, !mono.buffer, !mono.buffer, f32, f32, index, index) -> ()
+    %sum = mono.contract %h[0, 0] [%S, %HIDDEN], %w : tensor<?x16xf32>
+    mono.post %sum to %small[0, %t * 16] : tensor<?x16xf32>
+  }
+
+  //===--- up projections, RoPE, cache ----------------------------------------===//
+
+  mono.stage "q_nope" (%t) tasks [%H * symbol(%NOPE_PARTS)] base [0] {
+    %w = mono.stream %w_qb[(%t floordiv symbol(%NOPE_PARTS)) * symbol(%QK) + (%t mod symbol(%NOPE_PARTS)) * 32, 0] [32, %Q_LORA] split_k(8)
+    mono.call @norm_query(%q_a, %q_norm, %qr, %qF, %eps, %S, %Q_LORA)
+      : (!mono.mailbox, !mono.buffer, !mono.buffer, f32, f32, index, index) -> ()
+    %q = mono.contract %qr[0, 0] [%S, %Q_LORA], %w : tensor<?x32xf32>
+    %q16 = arith.truncf %q : tensor<?x32xf32> to tensor<?x32xbf16>
+    %box = tensor.expand_shape %q16 [[0, 1], [2]] output_shape [%S, 1, 32]
+      : tensor<?x32xbf16> into tensor<?x1x32xbf16>
+    mono.post %box to %q_nope[0, %t floordiv symbol(%NOPE_PARTS), (%t mod symbol(%NOPE_PARTS)) * 32]
+      : tensor<?x1x32xbf16>
+  }
+
+  mono.stage "q_rope" (%t) tasks [%H * symbol(%ROPE_PARTS)] base [%H * symbol(%NOPE_PARTS)] {
+    %w = mono.stream %w_qb[(%t floordiv symbol(%ROPE_PARTS)) * symbol(%QK) + %NOPE + (%t mod symbol(%ROPE_PARTS)) * 32, 0] [32, %Q_LORA] split_k(8)
+    mono.call @norm_query(%q_a, %q_norm, %qr, %qF, %eps, %S, %Q_LORA)
+      : (!mono.mailbox, !mono.buffer, !mono.buffer, f32, f32, index, index) -> ()
+    %q = mono.contract %qr[0, 0] [%S, %Q_LORA], %w : tensor<?x32xf32>
+    %pos = mono.load %positions[0] [%S] : tensor<?xi32>
+    %angles = mono.call @rope_angles(%cos_sin, %pos) : (!mono.buffer, tensor<?xi32>) -> tensor<?x?xf32>
+    %pairPart = arith.remui %t, %ROPE_PARTS : index
+    %firstPair = arith.muli %pairPart, %sixteen : index
+    %r = mono.call @rope_interleaved(%q, %angles, %firstPair, %S, %sixteen, %PAIRS)
+      : (tensor<?x32xf32>, tensor<?x?xf32>, index, index, index, index) -> tensor<?x32xf32>
+    %r16 = arith.truncf %r : tensor<?x32xf32> to tensor<?x32xbf16>
+    %box = tensor.expand_shape %r16 [[0, 1], [2]] output_shape [%S, 1, 32]
+      : tensor<?x32xbf16> into tensor<?x1x32xbf16>
+    mono.post %box to %q_pe[0, %t floordiv symbol(%ROPE_PARTS), (%t mod symbol(%ROPE_PARTS)) * 32]
+      : tensor<?x1x32xbf16>
+  }
+
+  // The index heads rotate their first dims.
+  mono.stage "index_q_rope" (%t) tasks [%INDEX_HEADS * symbol(%ROPE_PARTS)] base [%H * symbol(%NOPE_PARTS) + %H * symbol(%ROPE_PARTS)] {
+    %w = mono.stream %w_iq[(%t floordiv symbol(%ROPE_PARTS)) * symbol(%INDEX_DIM) + (%t mod symbol(%ROPE_PARTS)) * 32, 0] [32, %Q_LORA] split_k(8)
+    mono.call @norm_query(%q_a, %q_norm, %qr, %qF, %eps, %S, %Q_LORA)
+      : (!mono.mailbox, !mono.buffer, !mono.buffer, f32, f32, index, index) -> ()
+    %q = mono.contract %qr[0, 0] [%S, %Q_LORA], %w : tensor<?x32xf32>
+    %pos = mono.load %positions[0] [%S] : tensor<?xi32>
+    %angles = mono.call @rope_angles(%cos_sin, %pos) : (!mono.buffer, tensor<?xi32>) -> tensor<?x?xf32>
+    %pairPart = arith.remui %t, %ROPE_PARTS : index
+    %firstPair = arith.muli %pairPart, %sixteen : index
+    %r = mono.call @rope_interleaved(%q, %angles, %firstPair, %S, %sixteen, %PAIRS)
+      : (tensor<?x32xf32>, tensor<?x?xf32>, index, index, index, index) -> tensor<?x32xf32>
+    %r16 = arith.truncf %r : tensor<?x32xf32> to tensor<?x32xbf16>
+    %box = tensor.expand_shape %r16 [[0, 1], [2]] output_shape [%S, 1, 32]
+      : tensor<?x32xbf16> into tensor<?x1x32xbf16>
+    mono.post %box to %index_q[0, %t floordiv symbol(%ROPE_PARTS), (%t mod symbol(%ROPE_PARTS)) * 32]
+      : tensor<?x1x32xbf16>
+  }
+
+  mono.stage "index_q_pass" (%t) tasks [%INDEX_HEADS * symbol(%PASS_PARTS)] base [%H * symbol(%NOPE_PARTS) + (%H + %INDEX_HEADS) * symbol(%ROPE_PARTS)] {
+    %w = mono.stream %w_iq[(%t floordiv symbol(%PASS_PARTS)) * symbol(%INDEX_DIM) + %ROPE + (%t mod symbol(%PASS_PARTS)) * 32, 0] [32, %Q_LORA] split_k(8)
+    mono.call @norm_query(%q_a, %q_norm, %qr, %qF, %eps, %S, %Q_LORA)
+      : (!mono.mailbox, !mono.buffer, !mono.buffer, f32, f32, index, index) -> ()
+    %q = mono.contract %qr[0, 0] [%S, %Q_LORA], %w : tensor<?x32xf32>
+    %q16 = arith.truncf %q : tensor<?x32xf32> to tensor<?x32xbf16>
+    %box = tensor.expand_shape %q16 [[0, 1], [2]] output_shape [%S, 1, 32]
+      : tensor<?x32xbf16> into tensor<?x1x32xbf16>
+    mono.post %box to %index_q[0, %t floordiv symbol(%PASS_PARTS), (%t mod symbol(%PASS_PARTS)) * 32 + %ROPE]
+      : tensor<?x1x32xbf16>
+  }
+
+  // One row's new cache entries: to the caches for later launches, to mailboxes for this one.
+  mono.stage "cache" (%t) tasks [%S] base [248] {
+    %pos = mono.load %positions[%t] [1] : tensor<1xi32>
+    %t32 = arith.index_cast %t : index to i32
+    %sequence = tensor.splat %t32 : tensor<1xi32>
+    %place = mono.call @cache_row(%block_table, %sequence, %pos, %PAGES, %PAGE, %one)
+      : (!mono.buffer, tensor<1xi32>, tensor<1xi32>, index, index, index) -> tensor<1xi32>
+    %angles = mono.call @rope_angles(%cos_sin, %pos) : (!mono.buffer, tensor<1xi32>) -> tensor<1x?xf32>
+    %zeroth = arith.constant 0 : index
+
+    %gamma = mono.load %kv_norm[0] [%KV_LORA] : tensor<?xbf16>
+    %kv32 = arith.index_cast %KV_LORA : index to i32
+    %kvF = arith.sitofp %kv32 : i32 to f32
+    %c = mono.receive %small[%t, 0] [1, %KV_LORA] : tensor<1x?xf32>
+    %c16 = mono.call @rms_norm(%c, %gamma, %kvF, %eps, %one, %KV_LORA)
+      : (tensor<1x?xf32>, tensor<?xbf16>, f32, f32, index, index) -> tensor<1x?xbf16>
+    mono.scatter %c16, %cache_kv[0] at %place : tensor<1x?xbf16>, tensor<1xi32>
+    mono.post %c16 to %new_kv[%t, 0] : tensor<1x?xbf16>
+
+    %kpe = mono.receive %small[%t, %KV_LORA] [1, %ROPE] : tensor<1x?xf32>
+    %kpeR = mono.call @rope_interleaved(%kpe, %angles, %zeroth, %one, %PAIRS, %PAIRS)
+      : (tensor<1x?xf32>, tensor<1x?xf32>, index, index, index, index) -> tensor<1x?xf32>
+    %kpe16 = arith.truncf %kpeR : tensor<1x?xf32> to tensor<1x?xbf16>
+    mono.scatter %kpe16, %cache_kv[%KV_LORA] at %place : tensor<1x?xbf16>, tensor<1xi32>
+    mono.post %kpe16 to %new_kv[%t, %KV_LORA] : tensor<1x?xbf16>
+
+    %gammaI = mono.load %index_norm_w[0] [%INDEX_DIM] : tensor<?xf32>
+    %betaI = mono.load %index_norm_b[0] [%INDEX_DIM] : tensor<?xf32>
+    %dim32 = arith.index_cast %INDEX_DIM : index to i32
+    %dimF = arith.sitofp %dim32 : i32 to f32
+    %epsI = arith.constant 1.0e-6 : f32
+    %ik = mono.receive %small[%t, %KV] [1, %INDEX_DIM] : tensor<1x?xf32>
+    %ikN = mono.call @layer_norm(%ik, %gammaI, %betaI, %dimF, %epsI, %one, %INDEX_DIM)
+      : (tensor<1x?xf32>, tensor<?xf32>, tensor<?xf32>, f32, f32, index, index) -> tensor<1x?xf32>
+    %first = tensor.extract_slice %ikN[0, 0] [1, %ROPE] [1, 1] : tensor<1x?xf32> to tensor<1x?xf32>
+    %firstR = mono.call @rope_interleaved(%first, %angles, %zeroth, %one, %PAIRS, %PAIRS)
+      : (tensor<1x?xf32>, tensor<1x?xf32>, index, index, index, index) -> tensor<1x?xf32>
+    %ikR = tensor.insert_slice %firstR into %ikN[0, 0] [1, %ROPE] [1, 1]
+      : tensor<1x?xf32> into tensor<1x?xf32>
+    %ik16 = arith.truncf %ikR : tensor<1x?xf32> to tensor<1x?xbf16>
+    mono.scatter %ik16, %cache_index[0] at %place : tensor<1x?xbf16>, tensor<1xi32>
+    mono.post %ik16 to %new_index[%t, 0] : tensor<1x?xbf16>
+  }
+
+  // Queries into the latent space: each head's key expansion, absorbed.
+  mono.stage "absorb" (%t) tasks [%H * symbol(%LATENT_PARTS)] base [0] {
+    %w = mono.stream %w_uk[%t * 64, 0] [64, %NOPE] split_k(2)
+    mono.receive %q_nope[0, %t floordiv symbol(%LATENT_PARTS), 0] [%S, 1, %NOPE] into %head
+    %q = mono.contract %head[0, 0] [%S, %NOPE], %w : tensor<?x64xf32>
+    %q16 = arith.truncf %q : tensor<?x64xf32> to tensor<?x64xbf16>
+    %box = tensor.expand_shape %q16 [[0, 1], [2]] output_shape [%S, 1, 64]
+      : tensor<?x64xbf16> into tensor<?x1x64xbf16>
+    mono.post %box to %q_latent[0, %t floordiv symbol(%LATENT_PARTS), (%t mod symbol(%LATENT_PARTS)) * 64]
+      : tensor<?x1x64xbf16>
+  }
+
+  //===--- indexer ------------------------------------------------------------===//
+
+  // 128 tokens of one row a task: score = sum over index heads of weight * max(0, query . key). Tokens
+  // past the row's own read no memory and score -inf.
+  mono.stage "index_scores" (%t) tasks [%S * symbol(%CHUNKS)] base [%H * symbol(%LATENT_PARTS)] {
+    %r = arith.divui %t, %CHUNKS : index
+    %which = arith.remui %t, %CHUNKS : index
+    %begin = arith.muli %which, %chunk : index
+    %tokens = tensor.generate %chunk {
+    ^bb0(%i : index):
+      %token = arith.addi %begin, %i : index
+      %token32 = arith.index_cast %token : index to i32
+      tensor.yield %token32 : i32
+    } : tensor<?xi32>
+    %index = mono.call @cache_or_new(%block_table, %positions, %tokens, %r, %ORDERED, %CACHE, %PAGES, %PAGE, %chunk)
+      : (!mono.buffer, !mono.buffer, tensor<?xi32>, index, index, index, index, index, index) -> tensor<?xi32>
+    mono.receive %new_index[0, 0] [%S, %INDEX_DIM] into %fresh_index
+    mono.gather %cache_index or %fresh_index at %index into %index_keys : tensor<?xi32>
+
+    %raw = mono.receive %small[%t floordiv symbol(%CHUNKS), %INDEX_AT] [1, %INDEX_HEADS] : tensor<1x?xf32>
+    %weight = tensor.collapse_shape %raw [[0, 1]] : tensor<1x?xf32> into tensor<?xf32>
+    mono.receive %index_q[%t floordiv symbol(%CHUNKS), 0, 0] [1, %INDEX_HEADS, %INDEX_DIM] into %iq
+    %dot = mono.product %index_keys[0, 0] [128, %INDEX_DIM], %iq[0, 0] [%INDEX_HEADS, %INDEX_DIM] : tensor<128x?xf32>
+    %zero = arith.constant 0.0 : f32
+    %zeros = tensor.splat %zero[%INDEX_HEADS] : tensor<128x?xf32>
+    %positive = arith.maximumf %dot, %zeros : tensor<128x?xf32>
+    %weighted = mono.call @scale_columns(%positive, %weight, %chunk, %INDEX_HEADS)
+      : (tensor<128x?xf32>, tensor<?xf32>, index, index) -> tensor<128x?xf32>
+    %init = tensor.splat %zero : tensor<128xf32>
+    %sum = linalg.reduce { arith.addf } ins(%weighted : tensor<128x?xf32>) outs(%init : tensor<128xf32>)
+      dimensions = [1]
+    // 1 / sqrt(heads * dim); a constant factor of all scores, kept for their sake.
+    %factors = arith.muli %INDEX_HEADS, %INDEX_DIM : index
+    %factors32 = arith.index_cast %factors : index to i32
+    %factorsF = arith.sitofp %factors32 : i32 to f32
+    %scale = math.rsqrt %factorsF : f32
+    %scales = tensor.splat %scale : tensor<128xf32>
+    %score = arith.mulf %sum, %scales : tensor<128xf32>
+    %mask = mono.call @mask_of(%index, %chunk) : (tensor<?xi32>, index) -> tensor<128xf32>
+    %masked = arith.addf %score, %mask : tensor<128xf32>
+    mono.post %masked to %scores[%t floordiv symbol(%CHUNKS), (%t mod symbol(%CHUNKS)) * 128] : tensor<128xf32>
+  }
+
+  mono.stage "index_select" (%t) tasks [%S] base [240] {
+    %score = mono.receive %scores[%t, 0] [1, %CTX] : tensor<1x?xf32>
+    %ids = mono.select top [%TOPK] of %score : tensor<1x?xf32> -> tensor<1x?xi32>
+    mono.post %ids to %selected[%t, 0] : tensor<1x?xi32>
+    mono.store %ids, %index_topk[%t, 0] : tensor<1x?xi32>
+  }
+
+  //===--- attention ----------------------------------------------------------===//
+
+  mono.stage "attend" (%t) tasks [%S * symbol(%SPLITS)] base [0] {
+    %r = arith.divui %t, %SPLITS : index
+    mono.receive %new_kv[0, 0] [%S, %KV] into %fresh_kv
+    mono.receive %q_latent[%t floordiv symbol(%SPLITS), 0, 0] [1, %H, %KV_LORA] into %ql
+    mono.receive %q_pe[%t floordiv symbol(%SPLITS), 0, 0] [1, %H, %ROPE] into %qp
+    %ids = mono.receive %selected[%t floordiv symbol(%SPLITS), (%t mod symbol(%SPLITS)) * symbol(%KEYS)] [1, %KEYS] : tensor<1x?xi32>
+    %tokens = tensor.collapse_shape %ids [[0, 1]] : tensor<1x?xi32> into tensor<?xi32>
+    %index = mono.call @cache_or_new(%block_table, %positions, %tokens, %r, %ORDERED, %CACHE, %PAGES, %PAGE, %KEYS)
+      : (!mono.buffer, !mono.buffer, tensor<?xi32>, index, index, index, index, index, index) -> tensor<?xi32>
+    mono.gather %cache_kv or %fresh_kv at %index into %keys : tensor<?xi32>
+
+    %latent = mono.product %ql[0, 0] [%H, %KV_LORA], %keys[0, 0] [%KEYS, %KV_LORA] : tensor<?x?xf32>
+    %rotary = mono.product %qp[0, 0] [%H, %ROPE], %keys[0, %KV_LORA] [%KEYS, %ROPE] : tensor<?x?xf32>
+    %dot = arith.addf %latent, %rotary : tensor<?x?xf32>
+    %qk32 = arith.index_cast %QK : index to i32
+    %qkF = arith.sitofp %qk32 : i32 to f32
+    %scale = math.rsqrt %qkF : f32
+    %scales = tensor.splat %scale[%H, %KEYS] : tensor<?x?xf32>
+    %score = arith.mulf %dot, %scales : tensor<?x?xf32>
+    %mask = mono.call @mask_of(%index, %KEYS) : (tensor<?xi32>, index) -> tensor<?xf32>
+    %masked = mono.call @add_columns(%score, %mask, %H, %KEYS)
+      : (tensor<?x?xf32>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
+    %p16, %max, %sum = mono.call @partial_softmax(%masked, %H, %KEYS)
+      : (tensor<?x?xf32>, index, index) -> (tensor<?x?xbf16>, tensor<?xf32>, tensor<?xf32>)
+    mono.store %p16, %p[0, 0] : tensor<?x?xbf16>
+    %max1 = tensor.expand_shape %max [[0, 1]] output_shape [%H, 1] : tensor<?xf32> into tensor<?x1xf32>
+    %sum1 = tensor.expand_shape %sum [[0, 1]] output_shape [%H, 1] : tensor<?xf32> into tensor<?x1xf32>
+    mono.post %max1 to %part_max[%t floordiv symbol(%SPLITS), 0, %t mod symbol(%SPLITS)] : tensor<?x1xf32>
+    mono.post %sum1 to %part_sum[%t floordiv symbol(%SPLITS), 0, %t mod symbol(%SPLITS)] : tensor<?x1xf32>
+    %value = mono.product %p[0, 0] [%H, %KEYS], %keys[0, 0] [%KEYS, %KV_LORA] by_columns : tensor<?x?xf32>
+    mono.post %value to %part[%t floordiv symbol(%SPLITS), %t mod symbol(%SPLITS), 0, 0] : tensor<?x?xf32>
+  }
+
+  // A quarter of one head of one row.
+  mono.stage "combine" (%t) tasks [%S * symbol(%H) * 4] base [0] {
+    %four = arith.constant 4 : index
+    %columns = arith.divui %KV_LORA, %four : index
+    %max = mono.receive %part_max[%t floordiv (symbol(%H) * 4), (%t floordiv 4) mod symbol(%H), 0] [1, 1, %SPLITS] : tensor<1x1x?xf32>
+    %sum = mono.receive %part_sum[%t floordiv (symbol(%H) * 4), (%t floordiv 4) mod symbol(%H), 0] [1, 1, %SPLITS] : tensor<1x1x?xf32>
+    %value = mono.receive %part[%t floordiv (symbol(%H) * 4), 0, (%t floordiv 4) mod symbol(%H), (%t mod 4) * symbol(%columns)] [1, %SPLITS, 1, %columns] : tensor<1x?x1x?xf32>
+    %max2 = tensor.collapse_shape %max [[0, 1], [2]] : tensor<1x1x?xf32> into tensor<1x?xf32>
+    %sum2 = tensor.collapse_shape %sum [[0, 1], [2]] : tensor<1x1x?xf32> into tensor<1x?xf32>
+    %value2 = tensor.collapse_shape %value [[0, 1], [2, 3]] : tensor<1x?x1x?xf32> into tensor<?x?xf32>
+    %o1 = mono.call @combine_parts(%value2, %max2, %sum2, %SPLITS, %columns)
+      : (tensor<?x?xf32>, tensor<1x?xf32>, tensor<1x?xf32>, index, index) -> tensor<?xf32>
+    %o16 = arith.truncf %o1 : tensor<?xf32> to tensor<?xbf16>
+    mono.post %o16 to %o_latent[%t floordiv (symbol(%H) * 4), (%t floordiv 4) mod symbol(%H), (%t mod 4) * symbol(%columns)] : tensor<?xbf16>
+  }
+
+  mono.stage "values" (%t) tasks [%H * symbol(%V_PARTS)] base [128] {
+    %w = mono.stream %w_uv[%t * 32, 0] [32, %KV_LORA] split_k(4)
+    mono.receive %o_latent[0, %t floordiv symbol(%V_PARTS), 0] [%S, 1, %KV_LORA] into %ol
+    %v = mono.contract %ol[0, 0] [%S, %KV_LORA], %w : tensor<?x32xf32>
+    %v16 = arith.truncf %v : tensor<?x32xf32> to tensor<?x32xbf16>
+    mono.post %v16 to %heads[0, %t * 32] : tensor<?x32xbf16>
+  }
+
+  //===--- output projection, all-reduce, residual ----------------------------===//
+
+  mono.stage "o_proj" (%t) tasks [%HIDDEN floordiv 32] base [0] {
+    %w = mono.stream %w_o[%t * 32, 0] [32, %H * symbol(%V_DIM)] split_k(8)
+    mono.receive %heads[0, 0] [%S, %H * symbol(%V_DIM)] into %o
+    %sum = mono.contract %o[0, 0] [%S, %H * symbol(%V_DIM)], %w : tensor<?x32xf32>
+    %rounded = arith.truncf %sum : tensor<?x32xf32> to tensor<?x32xbf16>
+    mono.post %rounded to %o_partial[%rank, 0, %t * 32] : tensor<?x32xbf16>
+  }
+
+  // Second half of the all-reduce, residual, and the part of RMSNorm that needs no other column.
+  mono.stage "reduce" (%t) tasks [%HIDDEN floordiv 128] base [192] {
+    %gamma16 = mono.load %w_post[%t * 128] [128] : tensor<128xbf16>
+    %gamma = arith.extf %gamma16 : tensor<128xbf16> to tensor<128xf32>
+    %x16 = mono.load %x[0, %t * 128] [%S, 128] : tensor<?x128xbf16>
+    %x32 = arith.extf %x16 : tensor<?x128xbf16> to tensor<?x128xf32>
+    %sum = mono.receive %o_partial[0, 0, %t * 128] [%TP, %S, 128] sum : tensor<?x128xf32>
+    %residual = arith.addf %x32, %sum : tensor<?x128xf32>
+    mono.store %residual, %x1[0, 0] : tensor<?x128xf32>
+    %x1_16 = arith.truncf %residual : tensor<?x128xf32> to tensor<?x128xbf16>
+    mono.store %x1_16, %attn_residual[0, %t * 128] : tensor<?x128xbf16>
+    %square = mono.call @sum_of_squares(%residual, %S) : (tensor<?x128xf32>, index) -> tensor<?xf32>
+    mono.post %square to %squares[%t, 0] : tensor<?xf32>
+    %g = mono.call @scale_columns(%residual, %gamma, %S, %chunk)
+      : (tensor<?x128xf32>, tensor<128xf32>, index, index) -> tensor<?x128xf32>
+    %g16 = arith.truncf %g : tensor<?x128xf32> to tensor<?x128xbf16>
+    mono.post %g16 to %scaled[0, %t * 128] : tensor<?x128xbf16>
+  }
+
+  //===--- routing ------------------------------------------------------------===//
+
+  mono.stage "router" (%t) tasks [%EXPERTS floordiv 16] base [240] {
+    %w = mono.stream %w_gate[%t * 16, 0] [16, %HIDDEN] split_k(8)
+    mono.receive %scaled[0, 0] [%S, %HIDDEN] into %row
+    %raw = mono.contract %row[0, 0] [%S, %HIDDEN], %w : tensor<?x16xf32>
+    %sum = mono.receive %squares[0, 0] [%HIDDEN floordiv 128, %S] sum : tensor<?xf32>
+    %rstd = mono.call @reciprocal_rms(%sum, %S, %hiddenF, %eps)
+      : (tensor<?xf32>, index, f32, f32) -> tensor<?xf32>
+    %logit = mono.call @scale_rows(%raw, %rstd, %S, %sixteen)
+      : (tensor<?x16xf32>, tensor<?xf32>, index, index) -> tensor<?x16xf32>
+    mono.store %logit, %router_logits[0, %t * 16] : tensor<?x16xf32>
+    mono.post %logit to %logits[0, %t * 16] : tensor<?x16xf32>
+  }
+
+  // Every workgroup routes for itself: that costs less than another exchange. What it finds, and the
+  // normed rows, stay in LDS for its experts.
+  mono.stage "route" (%t) tasks [256] base [0] {
+    %b = mono.load %bias[0] [%EXPERTS] : tensor<?xf32>
+    %sum = mono.receive %squares[0, 0] [%HIDDEN floordiv 128, %S] sum : tensor<?xf32>
+    %rstd = mono.call @reciprocal_rms(%sum, %S, %hiddenF, %eps)
+      : (tensor<?xf32>, index, f32, f32) -> tensor<?xf32>
+    %raw16 = mono.receive %scaled[0, 0] [%S, %HIDDEN] : tensor<?x?xbf16>
+    %raw = arith.extf %raw16 : tensor<?x?xbf16> to tensor<?x?xf32>
+    %normed = mono.call @scale_rows(%raw, %rstd, %S, %HIDDEN)
+      : (tensor<?x?xf32>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
+    %normed16 = arith.truncf %normed : tensor<?x?xf32> to tensor<?x?xbf16>
+    mono.store %normed16, %row[0, 0] : tensor<?x?xbf16>
+
+    %logit = mono.receive %logits[0, 0] [%S, %EXPERTS] : tensor<?x?xf32>
+    %scale = arith.constant 2.5 : f32
+    %ids, %weights = mono.call @route_topk(%logit, %b, %scale, %S, %EXPERTS, %CHOSEN)
+      : (tensor<?x?xf32>, tensor<?xf32>, f32, index, index, index)
+      -> (tensor<?x?xi32>, tensor<?x?xf32>)
+    mono.store %ids, %route_ids[0, 0] : tensor<?x?xi32>
+    mono.store %weights, %route_weights[0, 0] : tensor<?x?xf32>
+    %list = mono.call @expert_groups(%ids, %EXPERTS, %ALL_CHOSEN, %MOST)
+      : (tensor<?x?xi32>, index, index, index) -> tensor<?xi32>
+    mono.store %list, %groups[0] : tensor<?xi32>
+
+    // The shared expert is everybody's last choice, with weight 1.
+    %shared = arith.index_cast %EXPERTS : index to i32
+    %one32 = arith.constant 1.0 : f32
+    %sharedOnly = tensor.splat %shared[%S, %CHOICES] : tensor<?x?xi32>
+    %onesOnly = tensor.splat %one32[%S, %CHOICES] : tensor<?x?xf32>
+    %choices = tensor.insert_slice %ids into %sharedOnly[0, 0] [%S, %CHOSEN] [1, 1]
+      : tensor<?x?xi32> into tensor<?x?xi32>
+    %shares = tensor.insert_slice %weights into %onesOnly[0, 0] [%S, %CHOSEN] [1, 1]
+      : tensor<?x?xf32> into tensor<?x?xf32>
+    %by = mono.call @chosen_by(%list, %choices, %GROUPS, %S, %CHOICES)
+      : (tensor<?xi32>, tensor<?x?xi32>, index, index, index) -> tensor<?x?x?xi1>
+    %groupWeight = mono.call @group_weights(%by, %shares, %GROUPS, %S, %CHOICES)
+      : (tensor<?x?x?xi1>, tensor<?x?xf32>, index, index, index) -> tensor<?x?xf32>
+    mono.store %groupWeight, %group_weight[0, 0] : tensor<?x?xf32>
+    %groupPair = mono.call @group_pairs(%by, %GROUPS, %S, %CHOICES)
+      : (tensor<?x?x?xi1>, index, index, index) -> tensor<?x?xi32>
+    mono.store %groupPair, %group_pair[0, 0] : tensor<?x?xi32>
+    %pairRow = mono.call @pair_rows(%by, %GROUPS, %S, %CHOICES, %PAIRED)
+      : (tensor<?x?x?xi1>, index, index, index, index) -> tensor<?xi32>
+    mono.store %pairRow, %pair_row[0] : tensor<?xi32>
+  }
+
+  mono.stage "routing_result" (%t) tasks [1] base [255] {
+    %ids = mono.load %route_ids[0, 0] [%S, %CHOSEN] : tensor<?x?xi32>
+    %weights = mono.load %route_weights[0, 0] [%S, %CHOSEN] : tensor<?x?xf32>
+    mono.store %ids, %topk_ids[0, 0] : tensor<?x?xi32>
+    mono.store %weights, %topk_weights[0, 0] : tensor<?x?xf32>
+  }
+
+  //===--- experts ------------------------------------------------------------===//
+
+  // 16 units of one group's expert for all rows, with the routing weights applied. Groups past the last
+  // distinct expert read nothing.
+  mono.stage "gate_up" (%t) tasks [%GROUPS * symbol(%TILES)] base [0] {
+    %expert = mono.load %groups[%t floordiv symbol(%TILES)] [1] : tensor<1xi32>
+    %w = mono.stream %w_gate_up[0, (%t mod symbol(%TILES)) * 32, 0] [%EXPERTS + 1, 32, %HIDDEN] scaled %w_gate_up_scale groups(%expert : tensor<1xi32>) split_k(8)
+    %both = mono.contract %row[0, 0] [%S, %HIDDEN], %w : tensor<?x32xf32>
+    %gate = tensor.extract_slice %both[0, 0] [%S, 16] [1, 1] : tensor<?x32xf32> to tensor<?x16xf32>
+    %up = tensor.extract_slice %both[0, 16] [%S, 16] [1, 1] : tensor<?x32xf32> to tensor<?x16xf32>
+    %weight1 = mono.load %group_weight[%t floordiv symbol(%TILES), 0] [1, %S] : tensor<1x?xf32>
+    %weight = tensor.collapse_shape %weight1 [[0, 1]] : tensor<1x?xf32> into tensor<?xf32>
+    %unit = mono.call @swiglu(%gate, %up, %weight, %S, %sixteen)
+      : (tensor<?x16xf32>, tensor<?x16xf32>, tensor<?xf32>, index, index) -> tensor<?x16xf32>
+    %unit16 = arith.truncf %unit : tensor<?x16xf32> to tensor<?x16xbf16>
+    mono.post %unit16 to %units[%t floordiv symbol(%TILES), 0, (%t mod symbol(%TILES)) * 16] : tensor<?x16xbf16>
+  }
+
+  // 32 columns of the output over all experts, one after the other.
+  mono.stage "down" (%t) tasks [%HIDDEN floordiv 32] base [0] {
+    %list = mono.load %groups[0] [%GROUPS] : tensor<?xi32>
+    %w = mono.stream %w_down[0, %t * 32, 0] [%EXPERTS + 1, 32, %UNITS] scaled %w_down_scale groups(%list : tensor<?xi32>) split_k(8)
+    %rows = mono.load %pair_row[0] [%PAIRED] : tensor<?xi32>
+    %pair = mono.load %group_pair[0, 0] [%GROUPS, %S] : tensor<?x?xi32>
+    mono.receive_rows %units at %rows into %u : tensor<?xi32>
+    %sum = mono.contract %u[0, 0] [%PAIRED, %UNITS] rows(%pair : tensor<?x?xi32>), %w : tensor<?x32xf32>
+    %rounded = arith.truncf %sum : tensor<?x32xf32> to tensor<?x32xbf16>
+    mono.post %rounded to %mlp_partial[%rank, 0, %t * 32] : tensor<?x32xbf16>
+  }
+
+  mono.stage "output" (%t) tasks [%HIDDEN floordiv 128] base [192] {
+    %residual = mono.load %x1[0, 0] [%S, 128] : tensor<?x128xf32>
+    %sum = mono.receive %mlp_partial[0, 0, %t * 128] [%TP, %S, 128] sum : tensor<?x128xf32>
+    %y32 = arith.addf %residual, %sum : tensor<?x128xf32>
+    %y16 = arith.truncf %y32 : tensor<?x128xf32> to tensor<?x128xbf16>
+    mono.store %y16, %y[0, %t * 128] : tensor<?x128xbf16>
+  }
+}
+
+// RMSNorm of the layer's input into a region. Every workgroup does it for itself.
+mono.routine @norm_input(%x : !mono.buffer, %gamma : !mono.buffer, %into : !mono.buffer, %n : f32,
+                         %eps : f32, %rows : index, %columns : index) {
+  %x16 = mono.load %x[0, 0] [%rows, %columns] : tensor<?x?xbf16>
+  %x32 = arith.extf %x16 : tensor<?x?xbf16> to tensor<?x?xf32>
+  %gamma16 = mono.load %gamma[0] [%columns] : tensor<?xbf16>
+  %h = mono.call @rms_norm(%x32, %gamma16, %n, %eps, %rows, %columns)
+    : (tensor<?x?xf32>, tensor<?xbf16>, f32, f32, index, index) -> tensor<?x?xbf16>
+  mono.store %h, %into[0, 0] : tensor<?x?xbf16>
+  mono.yield
+}
+
+// The same of the compressed query, from its mailbox.
+mono.routine @norm_query(%q : !mono.mailbox, %gamma : !mono.buffer, %into : !mono.buffer, %n : f32,
+                         %eps : f32, %rows : index, %columns : index) {
+  %gamma16 = mono.load %gamma[0] [%columns] : tensor<?xbf16>
+  %q16 = mono.receive %q[0, 0] [%rows, %columns] : tensor<?x?xbf16>
+  %q32 = arith.extf %q16 : tensor<?x?xbf16> to tensor<?x?xf32>
+  %qr = mono.call @rms_norm(%q32, %gamma16, %n, %eps, %rows, %columns)
+    : (tensor<?x?xf32>, tensor<?xbf16>, f32, f32, index, index) -> tensor<?x?xbf16>
+  mono.store %qr, %into[0, 0] : tensor<?x?xbf16>
+  mono.yield
+}

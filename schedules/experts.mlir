@@ -1,0 +1,126 @@
+// Mixture of experts in decode: which experts the rows of a batch need, and which row needs which.
+// Experts are streamed once however many rows chose them; each distinct one is a group.
+
+mono.import "elementwise.mlir"
+
+// The groups of a batch that chose `ids` [rows, chosen] (rising in each row) of `experts` experts:
+// group 0 is the shared expert, number `experts`; then come the distinct chosen ones, rising; then -1.
+// `most` is the number of groups without the shared one.
+mono.routine @expert_groups(%ids : tensor<?x?xi32>, %experts : index, %pairs : index, %most : index)
+    -> tensor<?xi32> {
+  %flat = tensor.collapse_shape %ids [[0, 1]] : tensor<?x?xi32> into tensor<?xi32>
+  %empty = tensor.empty(%experts, %pairs) : tensor<?x?xi32>
+  %wide = linalg.broadcast ins(%flat : tensor<?xi32>) outs(%empty : tensor<?x?xi32>) dimensions = [0]
+  %number = tensor.generate %experts, %pairs {
+  ^bb0(%e : index, %p : index):
+    %e32 = arith.index_cast %e : index to i32
+    tensor.yield %e32 : i32
+  } : tensor<?x?xi32>
+  %equal = arith.cmpi eq, %wide, %number : tensor<?x?xi32>
+  // Chosen experts have key 0, the others -inf, which is never selected.
+  %low = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0.0 : f32
+  %lows = tensor.splat %low[%experts, %pairs] : tensor<?x?xf32>
+  %zeros = tensor.splat %zero[%experts, %pairs] : tensor<?x?xf32>
+  %keys = arith.select %equal, %zeros, %lows : tensor<?x?xi1>, tensor<?x?xf32>
+  %init = tensor.splat %low[%experts] : tensor<?xf32>
+  %key = linalg.reduce { arith.maximumf } ins(%keys : tensor<?x?xf32>) outs(%init : tensor<?xf32>)
+    dimensions = [1]
+  %one = arith.constant 1 : index
+  %row = tensor.expand_shape %key [[0, 1]] output_shape [1, %experts]
+    : tensor<?xf32> into tensor<1x?xf32>
+  %list = mono.select top [%most] of %row : tensor<1x?xf32> -> tensor<1x?xi32>
+  %list1 = tensor.collapse_shape %list [[0, 1]] : tensor<1x?xi32> into tensor<?xi32>
+  %count = arith.addi %most, %one : index
+  %shared = arith.index_cast %experts : index to i32
+  %sharedOnly = tensor.splat %shared[%count] : tensor<?xi32>
+  %groups = tensor.insert_slice %list1 into %sharedOnly[1] [%most] [1]
+    : tensor<?xi32> into tensor<?xi32>
+  mono.yield %groups : tensor<?xi32>
+}
+
+// Where group g is choice c of row s: 1, elsewhere 0; [groups, rows, choices]. The last choice of every
+// row is the shared expert. Choices that a row does not have are past the end.
+mono.routine @chosen_by(%groups : tensor<?xi32>, %choices : tensor<?x?xi32>, %count : index,
+                        %rows : index, %chosen : index) -> tensor<?x?x?xi1> {
+  %empty = tensor.empty(%count, %rows, %chosen) : tensor<?x?x?xi32>
+  %group = linalg.broadcast ins(%groups : tensor<?xi32>) outs(%empty : tensor<?x?x?xi32>)
+    dimensions = [1, 2]
+  %choice = linalg.broadcast ins(%choices : tensor<?x?xi32>) outs(%empty : tensor<?x?x?xi32>)
+    dimensions = [0]
+  %equal = arith.cmpi eq, %group, %choice : tensor<?x?x?xi32>
+  mono.yield %equal : tensor<?x?x?xi1>
+}
+
+// Routing weight of each row for each group, [groups, rows]: 0 where a row has not chosen it.
+mono.routine @group_weights(%by : tensor<?x?x?xi1>, %weights : tensor<?x?xf32>, %count : index,
+                            %rows : index, %chosen : index) -> tensor<?x?xf32> {
+  %empty = tensor.empty(%count, %rows, %chosen) : tensor<?x?x?xf32>
+  %wide = linalg.broadcast ins(%weights : tensor<?x?xf32>) outs(%empty : tensor<?x?x?xf32>)
+    dimensions = [0]
+  %zero = arith.constant 0.0 : f32
+  %zeros = tensor.splat %zero[%count, %rows, %chosen] : tensor<?x?x?xf32>
+  %kept = arith.select %by, %wide, %zeros : tensor<?x?x?xi1>, tensor<?x?x?xf32>
+  %init = tensor.splat %zero[%count, %rows] : tensor<?x?xf32>
+  %sum = linalg.reduce { arith.addf } ins(%kept : tensor<?x?x?xf32>) outs(%init : tensor<?x?xf32>)
+    dimensions = [2]
+  mono.yield %sum : tensor<?x?xf32>
+}
+
+// Pair number, row * choices + choice, of each row in each group, [groups, rows]; -1 where there is
+// none.
+mono.routine @group_pairs(%by : tensor<?x?x?xi1>, %count : index, %rows : index, %chosen : index)
+    -> tensor<?x?xi32> {
+  %number = tensor.generate %count, %rows, %chosen {
+  ^bb0(%g : index, %s : index, %c : index):
+    %first = arith.muli %s, %chosen : index
+    %pair = arith.addi %first, %c : index
+    %pair32 = arith.index_cast %pair : index to i32
+    tensor.yield %pair32 : i32
+  } : tensor<?x?x?xi32>
+  %none = arith.constant -1 : i32
+  %nones = tensor.splat %none[%count, %rows, %chosen] : tensor<?x?x?xi32>
+  %kept = arith.select %by, %number, %nones : tensor<?x?x?xi1>, tensor<?x?x?xi32>
+  %init = tensor.splat %none[%count, %rows] : tensor<?x?xi32>
+  %pair = linalg.reduce { arith.maxsi } ins(%kept : tensor<?x?x?xi32>) outs(%init : tensor<?x?xi32>)
+    dimensions = [2]
+  mono.yield %pair : tensor<?x?xi32>
+}
+
+// For each pair, row * choices + choice, the row group * rows + row of a [groups, rows, ...] mailbox.
+mono.routine @pair_rows(%by : tensor<?x?x?xi1>, %count : index, %rows : index, %chosen : index,
+                        %pairs : index) -> tensor<?xi32> {
+  %number = tensor.generate %count, %rows, %chosen {
+  ^bb0(%g : index, %s : index, %c : index):
+    %first = arith.muli %g, %rows : index
+    %place = arith.addi %first, %s : index
+    %place32 = arith.index_cast %place : index to i32
+    tensor.yield %place32 : i32
+  } : tensor<?x?x?xi32>
+  %none = arith.constant -1 : i32
+  %nones = tensor.splat %none[%count, %rows, %chosen] : tensor<?x?x?xi32>
+  %kept = arith.select %by, %number, %nones : tensor<?x?x?xi1>, tensor<?x?x?xi32>
+  %flat = tensor.collapse_shape %kept [[0], [1, 2]] : tensor<?x?x?xi32> into tensor<?x?xi32>
+  %empty = tensor.empty(%pairs, %count) : tensor<?x?xi32>
+  %byPair = linalg.transpose ins(%flat : tensor<?x?xi32>) outs(%empty : tensor<?x?xi32>)
+    permutation = [1, 0]
+  %init = tensor.splat %none[%pairs] : tensor<?xi32>
+  %place = linalg.reduce { arith.maxsi } ins(%byPair : tensor<?x?xi32>) outs(%init : tensor<?xi32>)
+    dimensions = [1]
+  mono.yield %place : tensor<?xi32>
+}
+
+// SiLU(gate) * up * weight of rows [rows, columns] with one weight a row.
+mono.routine @swiglu(%gate : tensor<?x?xf32>, %up : tensor<?x?xf32>, %weight : tensor<?xf32>,
+                     %rows : index, %columns : index) -> tensor<?x?xf32> {
+  %one = arith.constant 1.0 : f32
+  %ones = tensor.splat %one[%rows, %columns] : tensor<?x?xf32>
+  %negative = arith.negf %gate : tensor<?x?xf32>
+  %exp = math.exp %negative : tensor<?x?xf32>
+  %denominator = arith.addf %ones, %exp : tensor<?x?xf32>
+  %silu = arith.divf %gate, %denominator : tensor<?x?xf32>
+  %u = arith.mulf %silu, %up : tensor<?x?xf32>
+  %y = mono.call @scale_rows(%u, %weight, %rows, %columns)
+    : (tensor<?x?xf32>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
+  mono.yield %y : tensor<?x?xf32>
+}

@@ -1,0 +1,72 @@
+// A schedule as text, compiled and run on one emulated GPU: for tests of what an op computes.
+#pragma once
+
+#include "lowering/Compile.h"
+#include "runtime/EmulatorDevice.h"
+#include "runtime/Group.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mono::test {
+
+class OneGpu {
+public:
+  /// Whatever goes wrong here or below is a failure of the running test.
+  explicit OneGpu(const std::string &schedule, const emu::Options &options = {}) {
+    if (llvm::Error error = create(schedule, options))
+      ADD_FAILURE() << llvm::toString(std::move(error)) << " in\n" << schedule;
+  }
+
+  template <typename T> void write(llvm::StringRef operand, const std::vector<T> &values) {
+    if (group)
+      expectNone(group->write(
+          0, operand,
+          {reinterpret_cast<const uint8_t *>(values.data()), values.size() * sizeof(T)}));
+  }
+
+  void launch() {
+    if (group)
+      expectNone(group->launch());
+  }
+
+  template <typename T> std::vector<T> read(llvm::StringRef operand, size_t count) {
+    std::vector<T> values(count);
+    if (group)
+      expectNone(group->read(
+          0, operand, {reinterpret_cast<uint8_t *>(values.data()), values.size() * sizeof(T)}));
+    return values;
+  }
+
+  std::vector<KernelResources> resources;
+
+private:
+  llvm::Error create(const std::string &schedule, const emu::Options &options) {
+    auto compiled = compile(llvm::MemoryBuffer::getMemBufferCopy(schedule, "test.mlir"), {});
+    if (!compiled)
+      return compiled.takeError();
+    resources = compiled->resources;
+    auto created = EmulatorNode::create(/*ranks=*/1, options);
+    if (!created)
+      return created.takeError();
+    node = std::move(*created);
+    auto made = Group::create(node->devices(), compiled->output);
+    if (!made)
+      return made.takeError();
+    group.emplace(std::move(*made));
+    return llvm::Error::success();
+  }
+
+  static void expectNone(llvm::Error error) {
+    if (error)
+      ADD_FAILURE() << llvm::toString(std::move(error));
+  }
+
+  std::unique_ptr<EmulatorNode> node;
+  std::optional<Group> group;
+};
+
+} // namespace mono::test
