@@ -10,7 +10,6 @@
 
 namespace mono::models::glm5 {
 
-inline constexpr double ropeTheta = 1e6;
 inline constexpr double indexNormEps = 1e-6;
 
 /// Rotates consecutive pairs (2i, 2i + 1) of `vector` by position * theta^(-2i / size).

@@ -208,10 +208,10 @@ TEST_F(PackLayerTest, FilesHoldTheOperandsInTheKernelsLayouts) {
         });
     ASSERT_FALSE(bool(error)) << llvm::toString(std::move(error));
     EXPECT_EQ(done, all);
-    EXPECT_EQ(steps.size(), 19u); // one an operand and the end
+    EXPECT_EQ(steps.size(), 20u); // one an operand and the end
     auto file = SafetensorsFile::open(out);
     ASSERT_TRUE(bool(file)) << llvm::toString(file.takeError());
-    EXPECT_EQ(file->tensors().size(), 18u);
+    EXPECT_EQ(file->tensors().size(), 19u);
     EXPECT_EQ(file->metadata("rank").get(), std::to_string(rank));
     EXPECT_EQ(file->metadata("layer").get(), "3");
     EXPECT_EQ(file->metadata("param.MOE").get(), "128");
