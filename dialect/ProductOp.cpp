@@ -19,7 +19,7 @@ SmallVector<int64_t> ProductOp::getResultShape() {
 
 /// A factor is a box of a bf16 matrix in LDS; where the depth is its last axis, 16-byte loads take
 /// it 8 elements at a time.
-static LogicalResult verifyFactor(ProductOp op, Value source, AffineMap offsets,
+static LogicalResult verifyFactor(ProductOp op, Value source, AffineMap offsets, OperandRange args,
                                   ArrayRef<int64_t> sizes, bool depthIsLast) {
   std::optional<Declared> declared = declaredBy(source);
   if (!declared)
@@ -33,7 +33,7 @@ static LogicalResult verifyFactor(ProductOp op, Value source, AffineMap offsets,
                             << declared->element;
   if (failed(verifyBox(op, source, offsets, sizes)))
     return failure();
-  if (depthIsLast && !isMultiple(offsets, 1, 8))
+  if (depthIsLast && !isMultiple(offsets, args, 1, 8))
     return op.emitOpError() << "expected a depth offset into " << describe(source)
                             << " that is a multiple of 8 elements (16-byte loads), but got "
                             << text(offsets.getResult(1));
@@ -42,8 +42,9 @@ static LogicalResult verifyFactor(ProductOp op, Value source, AffineMap offsets,
 
 LogicalResult ProductOp::verify() {
   SmallVector<int64_t> aSizes = getStaticASizes(), bSizes = getStaticBSizes();
-  if (failed(verifyFactor(*this, getA(), getAOffsets(), aSizes, /*depthIsLast=*/true)) ||
-      failed(verifyFactor(*this, getB(), getBOffsets(), bSizes, !getByColumns())))
+  if (failed(verifyFactor(*this, getA(), getAOffsets(), getAOffsetArgs(), aSizes,
+                          /*depthIsLast=*/true)) ||
+      failed(verifyFactor(*this, getB(), getBOffsets(), getBOffsetArgs(), bSizes, !getByColumns())))
     return failure();
   if (aSizes.size() != 2 || bSizes.size() != 2)
     return emitOpError() << "expected 2 sizes for each factor, but got " << aSizes.size() << " and "

@@ -52,8 +52,15 @@ std::string mono::text(AffineExpr expr) {
   return result;
 }
 
-bool mono::isMultiple(AffineMap offsets, unsigned axis, int64_t step) {
-  return offsets.getNumSymbols() > 0 || offsets.getResult(axis).isMultipleOf(step);
+/// Whether a value is a task or the rank: what stays when parameters are bound.
+static bool staysOpen(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return isa<StageOp>(argument.getOwner()->getParentOp());
+  return value.getDefiningOp<RanksOp>();
+}
+
+bool mono::isMultiple(AffineMap offsets, OperandRange args, unsigned axis, int64_t step) {
+  return !llvm::all_of(args, staysOpen) || offsets.getResult(axis).isMultipleOf(step);
 }
 
 LogicalResult mono::verifyBox(Operation *op, Value source, AffineMap offsets,
@@ -358,7 +365,7 @@ LogicalResult StreamOp::verify() {
   int64_t tileDepth = *mfmaTileDepth(declared->element);
   for (auto [axis, step] :
        {std::pair{depthAxis - 1, gfx950::kMfmaM}, std::pair{depthAxis, tileDepth}})
-    if (!isMultiple(getOffsets(), axis, step))
+    if (!isMultiple(getOffsets(), getOffsetArgs(), axis, step))
       return emitOpError() << "expected an offset on axis " << axis << " that is a multiple of "
                            << step << ", the tile of #mono.mfma_rows<16>, but got "
                            << text(getOffsets().getResult(axis));
@@ -416,7 +423,7 @@ LogicalResult ContractOp::verify() {
     diag.attachNote(getWeights().getLoc()) << "weights come from here";
     return diag;
   }
-  if (!isMultiple(getOffsets(), 1, 8))
+  if (!isMultiple(getOffsets(), getOffsetArgs(), 1, 8))
     return emitOpError() << "expected a depth offset that is a multiple of 8 elements (16-byte "
                             "loads), but got "
                          << text(getOffsets().getResult(1));
@@ -433,7 +440,7 @@ LogicalResult PostOp::verify() {
   if (failed(verifyWrite(*this, getMailbox(), value, getOffsets())))
     return failure();
   if (value.getElementType().isBF16() &&
-      !isMultiple(getOffsets(), getOffsets().getNumResults() - 1, 2))
+      !isMultiple(getOffsets(), getOffsetArgs(), getOffsets().getNumResults() - 1, 2))
     return emitOpError() << "expected an even offset on the last axis (two bf16 share a tagged "
                             "word), but got "
                          << text(getOffsets().getResult(getOffsets().getNumResults() - 1));
@@ -483,7 +490,7 @@ LogicalResult ReceiveOp::verify() {
     return success();
   int64_t rank = mailbox->shape.size();
   if (mailbox->element.isBF16() &&
-      (!isMultiple(getOffsets(), rank - 1, 2) ||
+      (!isMultiple(getOffsets(), getOffsetArgs(), rank - 1, 2) ||
        (!ShapedType::isDynamic(sizes.back()) && sizes.back() % 2 != 0)))
     return emitOpError() << "expected an even offset and size on the last axis (two bf16 share a "
                             "tagged word)";
@@ -512,30 +519,4 @@ LogicalResult ReceiveRowsOp::verify() {
     return emitOpError() << "expected rows of an even length (two bf16 share a tagged word), but "
                          << describe(getSource()) << " has " << last;
   return verifyRowsInto(*this, *mailbox, getRows(), getRegion());
-}
-
-//===----------------------------------------------------------------------===//
-// Select
-//===----------------------------------------------------------------------===//
-
-LogicalResult SelectOp::verify() {
-  auto key = cast<RankedTensorType>(getKey().getType());
-  if (key.getRank() != 2)
-    return emitOpError() << "expected keys of 2 axes (rows, candidates), but got " << key.getRank();
-  SmallVector<int64_t> shape{key.getShape()[0], static_cast<int64_t>(getK())};
-  if (failed(
-          verifyResult(*this, getIndices().getType(), shape, IntegerType::get(getContext(), 32))) ||
-      failed(verifyResult(*this, getValues().getType(), shape, Float32Type::get(getContext()))))
-    return failure();
-  int64_t candidates = key.getShape()[1];
-  if (ShapedType::isDynamic(candidates))
-    return success();
-  if (candidates < static_cast<int64_t>(getK()))
-    return emitOpError() << "expected at least " << getK() << " candidates a row for top(" << getK()
-                         << "), but got " << candidates;
-  if (candidates > 1024 || candidates % gfx950::kWaveSize != 0)
-    return emitOpError() << "expected 64 to 1024 candidates a row, a multiple of the wavefront "
-                            "(64), but got "
-                         << candidates;
-  return success();
 }

@@ -249,29 +249,4 @@ def Mono_ReceiveRowsOp : Mono_Op<"receive_rows", [MemoryEffects<[MemRead, MemWri
   let hasVerifier = 1;
 }
 
-def Mono_SelectOp : Mono_Op<"select", [Pure, AllTypesMatch<["key", "payload"]>]> {
-  let summary = "exact top-k of each row";
-  let description = [{
-    For every row of `key` the k largest keys; among equal keys the lower index wins. Results are the
-    indices in rising order and the entries of `payload` at them. Keys are compared as numbers with
-    -0 below +0; a NaN with a clear sign bit counts as larger than every number.
-
-    The register form for few keys: one wavefront a row, at most 1024 keys, k at most 64.
-
-    Example (test/dialect/ops.mlir):
-    ```mlir
-    %ids, %weights = mono.select top(8) of %key taking %sigma
-      : tensor<?x256xf32> -> tensor<?x8xi32>, tensor<?x8xf32>
-    ```
-  }];
-  let arguments = (ins F32Tensor:$key, F32Tensor:$payload,
-                       ConfinedAttr<I64Attr, [IntPositive, IntMaxValue<64>]>:$k);
-  let results = (outs AnyRankedTensor:$indices, AnyRankedTensor:$values);
-  let assemblyFormat = [{
-    `top` `(` $k `)` `of` $key `taking` $payload attr-dict
-    `:` type($key) `->` type($indices) `,` type($values)
-  }];
-  let hasVerifier = 1;
-}
-
 #endif // MONO_STAGE_OPS_TD

@@ -12,7 +12,7 @@ std::string text(mlir::AffineExpr expr);
 
 /// Whether an offset is a multiple of `step` for every task. What parameters still decide counts as
 /// one: binding makes them constants and verifies again.
-bool isMultiple(mlir::AffineMap offsets, unsigned axis, int64_t step);
+bool isMultiple(mlir::AffineMap offsets, mlir::OperandRange args, unsigned axis, int64_t step);
 
 /// Checks that `[offsets] [sizes]` fits what is known of the shape of `source`. Offsets that depend
 /// on the task are bounded when the schedule is bound.

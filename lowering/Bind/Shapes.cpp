@@ -46,6 +46,7 @@ void foldExprs(Operation *op) {
         o.setOffsetsAttr(fold(o.getOffsetArgsMutable(), o.getOffsets()));
         o.setSizesAttr(fold(o.getSizeArgsMutable(), o.getSizes()));
       })
+      .Case<SelectOp>([](SelectOp o) { o.setKAttr(fold(o.getKArgsMutable(), o.getK())); })
       .Case<ProductOp>([](ProductOp o) {
         o.setAOffsetsAttr(fold(o.getAOffsetArgsMutable(), o.getAOffsets()));
         o.setASizesAttr(fold(o.getASizeArgsMutable(), o.getASizes()));
@@ -225,12 +226,14 @@ LogicalResult refine(Operation *op) {
         return setShape(o, o.getResult(), {o.getRowCount(), stream.getRowCount()});
       })
       .Case<ProductOp>([](ProductOp o) { return setShape(o, o.getResult(), o.getResultShape()); })
-      .Case<SelectOp>([](SelectOp o) {
+      .Case<SelectOp>([](SelectOp o) -> LogicalResult {
         int64_t rows = cast<RankedTensorType>(o.getKey().getType()).getShape().front();
-        SmallVector<int64_t> shape{rows, static_cast<int64_t>(o.getK())};
+        SmallVector<int64_t> shape{rows, o.getStaticK()};
+        if (ShapedType::isDynamic(shape[1]))
+          return o.emitError() << "expected a k that parameters decide";
         if (failed(setShape(o, o.getIndices(), shape)))
           return failure();
-        return setShape(o, o.getValues(), shape);
+        return o.getValues() ? setShape(o, o.getValues(), shape) : success();
       })
       .Case<tensor::EmptyOp>([](tensor::EmptyOp o) {
         if (failed(setSizes(o, o.getDynamicSizes())))

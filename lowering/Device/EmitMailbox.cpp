@@ -39,6 +39,18 @@ Value Emitter::slotPointer(MailboxOp mailbox, Value memory) {
   return LLVM::GEPOp::create(b, pointer, b.getI8Type(), start, ArrayRef<LLVM::GEPArg>{bytes});
 }
 
+Value Emitter::peerMemory(Value ofRank) {
+  auto pointer = LLVM::LLVMPointerType::get(b.getContext(), 1);
+  Value entry = LLVM::GEPOp::create(b, peerTable.getType(), b.getI64Type(), peerTable,
+                                    ArrayRef<LLVM::GEPArg>{toI64(ofRank)});
+  return LLVM::LoadOp::create(b, pointer, entry, /*alignment=*/8);
+}
+
+Value Emitter::ownSlot(MailboxOp mailbox) {
+  bool peers = mailbox.getScope() == Scope::Peers;
+  return slotPointer(mailbox, peers ? peerMemory(rank) : deviceMailboxes);
+}
+
 Value Emitter::wordPointer(Value base, Value word) {
   return LLVM::GEPOp::create(b, base.getType(), b.getI64Type(), base,
                              ArrayRef<LLVM::GEPArg>{toI64(word)});
@@ -83,8 +95,8 @@ LogicalResult Emitter::emitPost(PostOp op) {
   SmallVector<Value> chunks(inRegisters(op.getValue()));
   SmallVector<Value> targets;
   if (peers)
-    for (Value memory : peerMailboxes)
-      targets.push_back(slotPointer(mailbox, memory));
+    for (int64_t peer = 0; peer < ranks; ++peer)
+      targets.push_back(slotPointer(mailbox, peerMemory(constant(peer))));
   else
     targets.push_back(slotPointer(mailbox, deviceMailboxes));
   // Receives are waits of single wavefronts; the others would run ahead of them.
@@ -163,8 +175,7 @@ LogicalResult Emitter::emitReceiveRows(ReceiveRowsOp op) {
   Distribution d = distributionOf(type);
   int64_t indices = inLds(op.getRows(), op->getAttrOfType<IntegerAttr>(kScratchAttr).getInt());
   willRead(indices, count * 4);
-  bool peers = mailbox.getScope() == Scope::Peers;
-  Value slot = slotPointer(mailbox, peers ? ownPeerMailboxes : deviceMailboxes);
+  Value slot = ownSlot(mailbox);
   int64_t perChunk = d.width / perWord(element);
 
   // A row outside the mailbox waits for the last one, which comes too, and is zero.
@@ -193,7 +204,6 @@ LogicalResult Emitter::emitReceiveRows(ReceiveRowsOp op) {
 
 LogicalResult Emitter::emitReceive(ReceiveOp op) {
   auto mailbox = op.getSource().getDefiningOp<MailboxOp>();
-  bool peers = mailbox.getScope() == Scope::Peers;
   Type element = mailbox.getElement(), f32 = b.getF32Type();
   SmallVector<int64_t> sizes = op.getStaticSizes();
   SmallVector<int64_t> strides = stridesOf(staticValues(mailbox.getShape()));
@@ -202,7 +212,7 @@ LogicalResult Emitter::emitReceive(ReceiveOp op) {
   auto type = RankedTensorType::get(shape, element);
   Distribution d = distributionOf(type);
   SmallVector<Value> offsets = evaluate(op.getOffsets(), op.getOffsetArgs());
-  Value slot = slotPointer(mailbox, peers ? ownPeerMailboxes : deviceMailboxes);
+  Value slot = ownSlot(mailbox);
   int64_t words = d.width / perWord(element);
 
   auto region = op.getRegion() ? op.getRegion().getDefiningOp<RegionOp>() : RegionOp();

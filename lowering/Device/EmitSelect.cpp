@@ -1,5 +1,7 @@
 // Exact top-k of short rows: one wavefront a row, k rounds of a maximum over packed keys.
 #include "lowering/Device/Emitter.h"
+#include "lowering/Device/Lanes.h"
+#include "lowering/Device/SelectPlan.h"
 
 #include "dialect/target/Gfx950.h"
 #include "lowering/Place/Scratch.h"
@@ -14,29 +16,20 @@ namespace mono {
 namespace {
 
 /// One wavefront's work on one row. A candidate is packed as (ordered key << 32) | ~index: all are
-/// different, larger keys are larger, and among equal keys the lower index is larger.
+/// different, larger keys are larger, and among equal keys the lower index is larger. 0 stands for
+/// what cannot be selected, or not any more.
 class RowSelect {
 public:
-  RowSelect(ImplicitLocOpBuilder &b, int64_t perLane) : b(b), perLane(perLane) {
-    i32 = b.getI32Type();
-    i64 = b.getI64Type();
-  }
+  explicit RowSelect(ImplicitLocOpBuilder &b) : b(b), i32(b.getI32Type()), i64(b.getI64Type()) {}
 
-  /// Packs the keys of one lane; `firstIndex` (i32) is the index of the first.
-  SmallVector<Value> pack(Value keys, Value firstIndex) {
-    SmallVector<Value> packed;
-    for (int64_t i = 0; i < perLane; ++i) {
-      Value bits = arith::BitcastOp::create(b, i32, vector::ExtractOp::create(b, keys, i));
-      // Flip all bits of negative floats and the sign of the others: unsigned order is float order.
-      Value sign = arith::ShRSIOp::create(b, bits, constant(31));
-      Value flip = arith::OrIOp::create(b, sign, constant(int32_t(0x80000000)));
-      Value ordered = arith::XOrIOp::create(b, bits, flip);
-      Value index = arith::AddIOp::create(b, firstIndex, constant(i));
-      Value inverse = arith::XOrIOp::create(b, index, constant(-1));
-      Value high = arith::ShLIOp::create(b, arith::ExtUIOp::create(b, i64, ordered), wide(32));
-      packed.push_back(arith::OrIOp::create(b, high, arith::ExtUIOp::create(b, i64, inverse)));
-    }
-    return packed;
+  /// Packs one key; `index` is an i32.
+  Value pack(Value key, Value index) {
+    Value ordered = selectableBits(b, key);
+    Value inverse = arith::XOrIOp::create(b, index, constant(-1));
+    Value high = arith::ShLIOp::create(b, arith::ExtUIOp::create(b, i64, ordered), wide(32));
+    Value packed = arith::OrIOp::create(b, high, arith::ExtUIOp::create(b, i64, inverse));
+    Value selectable = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, ordered, constant(0));
+    return arith::SelectOp::create(b, selectable, packed, wide(0));
   }
 
   /// Takes the k largest; returns for each of the lane's candidates whether it was taken (i1).
@@ -56,22 +49,17 @@ public:
           }
           scf::YieldOp::create(b, next);
         });
-    // No packed candidate is zero, so zero means taken.
-    return llvm::map_to_vector(loop.getResults(), [&](Value candidate) -> Value {
-      return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, candidate, wide(0));
-    });
+    SmallVector<Value> taken;
+    for (auto [before, after] : llvm::zip_equal(packed, loop.getResults()))
+      taken.push_back(arith::CmpIOp::create(b, arith::CmpIPredicate::ne, before, after));
+    return taken;
   }
 
   /// Position of each taken candidate among all taken ones in rising index (i32).
   SmallVector<Value> positions(ArrayRef<Value> taken) {
     Value before = constant(0); // taken by lower lanes
-    for (Value flag : taken) {
-      Value mask = ROCDL::BallotOp::create(b, i64, flag);
-      Value low = arith::TruncIOp::create(b, i32, mask);
-      Value high = arith::TruncIOp::create(b, i32, arith::ShRUIOp::create(b, mask, wide(32)));
-      before = ROCDL::MbcntLoOp::create(b, i32, low, before, ArrayAttr(), ArrayAttr());
-      before = ROCDL::MbcntHiOp::create(b, i32, high, before, ArrayAttr(), ArrayAttr());
-    }
+    for (Value flag : taken)
+      before = addLowerLanes(b, flag, before);
     SmallVector<Value> result;
     for (Value flag : taken) {
       result.push_back(before);
@@ -100,61 +88,75 @@ private:
   }
 
   ImplicitLocOpBuilder &b;
-  int64_t perLane;
   Type i32, i64;
 };
 
 } // namespace
 
 LogicalResult Emitter::emitSelect(SelectOp op) {
+  SelectPlan plan(op, threadCount);
+  if (plan.radix)
+    return emitRadixSelect(op);
   auto keyType = cast<RankedTensorType>(op.getKey().getType());
-  int64_t rows = keyType.getShape()[0], candidates = keyType.getShape()[1], k = op.getK();
-  int64_t perLane = candidates / gfx950::kWaveSize, waves = threadCount / gfx950::kWaveSize;
-  int64_t keyBytes = keyType.getNumElements() * 4, outBytes = rows * k * 4;
+  int64_t perLane = llvm::divideCeil(plan.candidates, gfx950::kWaveSize);
+  int64_t elements = keyType.getNumElements(), results = plan.rows * plan.k;
   int64_t scratch = op->getAttrOfType<IntegerAttr>(kScratchAttr).getInt();
-  auto f32 = b.getF32Type();
+  int64_t indices = scratch + plan.indices, values = scratch + plan.values;
 
-  int64_t keys = inLds(op.getKey(), scratch);
-  int64_t payload = inLds(op.getPayload(), scratch + keyBytes);
-  int64_t indices = scratch + 2 * keyBytes, values = indices + outBytes;
-  willRead(keys, keyBytes);
-  willRead(payload, keyBytes);
-  willWrite(indices, 2 * outBytes);
-
-  RowSelect select(b, perLane);
-  auto loop = scf::ForOp::create(b, wave, constant(rows), constant(waves));
-  {
-    OpBuilder::InsertionGuard insertion(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value row = loop.getInductionVar();
-    Value first = mul(lane, perLane);
-    Value at = add(mul(row, candidates), first);
-    // perLane need not be a power of two, so the lane's candidates come one by one.
-    SmallVector<Value> laneKeys, lanePayload;
-    auto one = [&](int64_t home, int64_t i) -> Value {
-      Value loaded = ldsLoad(home, f32, keyType.getNumElements(), add(at, i), 1);
-      return vector::ExtractOp::create(b, loaded, int64_t(0));
-    };
-    for (int64_t i = 0; i < perLane; ++i) {
-      laneKeys.push_back(one(keys, i));
-      lanePayload.push_back(one(payload, i));
-    }
-    Value keyVector = vector::FromElementsOp::create(b, VectorType::get({perLane}, f32), laneKeys);
-    SmallVector<Value> taken = select.take(select.pack(keyVector, toI32(first)), k);
-    SmallVector<Value> positions = select.positions(taken);
-    for (int64_t i = 0; i < perLane; ++i)
-      guard(taken[i], [&] {
-        Value out =
-            add(mul(row, k), arith::IndexCastUIOp::create(b, b.getIndexType(), positions[i]));
-        auto scalar = [&](Value value) -> Value {
-          return vector::BroadcastOp::create(b, VectorType::get({1}, value.getType()), value);
-        };
-        ldsStore(indices, rows * k, out, scalar(toI32(add(first, i))));
-        ldsStore(values, rows * k, out, scalar(lanePayload[i]));
-      });
+  int64_t keys = inLds(op.getKey(), scratch + plan.keys), payload = 0;
+  willRead(keys, elements * 4);
+  if (op.getPayload()) {
+    payload = inLds(op.getPayload(), scratch + plan.payload);
+    willRead(payload, elements * 4);
   }
+  willWrite(indices, scratch + plan.bytes - indices);
+
+  auto scalar = [&](Value value) -> Value {
+    return vector::BroadcastOp::create(b, VectorType::get({1}, value.getType()), value);
+  };
+  auto storeResult = [&](Value at, Value index, Value value) {
+    ldsStore(indices, results, at, scalar(index));
+    if (value)
+      ldsStore(values, results, at, scalar(value));
+  };
+  auto loadOne = [&](int64_t home, Value at) -> Value {
+    return vector::ExtractOp::create(b, ldsLoad(home, b.getF32Type(), elements, at, 1), int64_t(0));
+  };
+
+  RowSelect select(b);
+  auto loop =
+      scf::ForOp::create(b, wave, constant(plan.rows), constant(threadCount / gfx950::kWaveSize));
+  OpBuilder::InsertionGuard insertion(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value row = loop.getInductionVar(), firstKey = mul(row, plan.candidates);
+  // Places nobody takes below keep this: LDS does what one wavefront asks of it in order.
+  guard(lessThan(lane, plan.k), [&] {
+    Value none =
+        op.getPayload() ? Value(arith::ConstantOp::create(b, b.getF32FloatAttr(0))) : Value();
+    storeResult(add(mul(row, plan.k), lane), constantI32(-1), none);
+  });
+  SmallVector<Value> columns, packed;
+  for (int64_t i = 0; i < perLane; ++i) {
+    Value column = add(mul(lane, perLane), i);
+    Value clamped = arith::MinUIOp::create(b, column, constant(plan.candidates - 1));
+    Value candidate = select.pack(loadOne(keys, add(firstKey, clamped)), toI32(column));
+    if (plan.candidates % gfx950::kWaveSize != 0)
+      candidate = arith::SelectOp::create(b, lessThan(column, plan.candidates), candidate,
+                                          arith::ConstantIntOp::create(b, b.getI64Type(), 0));
+    columns.push_back(clamped);
+    packed.push_back(candidate);
+  }
+  SmallVector<Value> taken = select.take(packed, plan.k);
+  SmallVector<Value> positions = select.positions(taken);
+  for (auto [column, flag, position] : llvm::zip_equal(columns, taken, positions))
+    guard(flag, [&, column = column, position = position] {
+      Value at = add(mul(row, plan.k), arith::IndexCastUIOp::create(b, b.getIndexType(), position));
+      storeResult(at, toI32(column),
+                  op.getPayload() ? loadOne(payload, add(firstKey, column)) : Value());
+    });
   setTile(op.getIndices(), indices);
-  setTile(op.getValues(), values);
+  if (op.getPayload())
+    setTile(op.getValues(), values);
   return success();
 }
 

@@ -30,10 +30,7 @@ Emitter::Emitter(ScheduleOp schedule, gpu::GPUFuncOp func, int64_t watchdogCycle
                  int64_t skipBarrier)
     : schedule(schedule), func(func), b(schedule.getLoc(), schedule.getContext()),
       threadCount(schedule.getThreads()), ranks(rankCount(schedule)),
-      watchdogCycles(watchdogCycles), barriersToSkip(skipBarrier) {
-  usesPeers = llvm::any_of(schedule.getBody().front().getOps<MailboxOp>(),
-                           [](MailboxOp m) { return m.getScope() == Scope::Peers; });
-}
+      watchdogCycles(watchdogCycles), barriersToSkip(skipBarrier) {}
 
 LogicalResult Emitter::emit() {
   b.setInsertionPointToStart(&func.getBody().front());
@@ -70,25 +67,14 @@ void Emitter::emitPrologue() {
   auto args = func.getArguments().drop_front(
       llvm::range_size(schedule.getBody().front().getOps<OperandOp>()));
   deviceMailboxes = args[0];
-  Value peerTable = args[1];
+  peerTable = args[1];
   epochs = args[2];
   rank = arith::IndexCastUIOp::create(b, b.getIndexType(), args[3]);
   if (func.getNumWorkgroupAttributions())
     arena = func.getWorkgroupAttributions().front();
 
-  auto pointer = LLVM::LLVMPointerType::get(b.getContext(), 1);
-  for (int64_t peer = 0; usesPeers && peer < ranks; ++peer) {
-    Value entry = LLVM::GEPOp::create(b, peerTable.getType(), b.getI64Type(), peerTable,
-                                      ArrayRef<LLVM::GEPArg>{int32_t(peer)});
-    peerMailboxes.push_back(LLVM::LoadOp::create(b, pointer, entry, /*alignment=*/8));
-  }
-  if (usesPeers) {
-    Value entry = LLVM::GEPOp::create(b, peerTable.getType(), b.getI64Type(), peerTable,
-                                      ArrayRef<LLVM::GEPArg>{toI64(rank)});
-    ownPeerMailboxes = LLVM::LoadOp::create(b, pointer, entry, /*alignment=*/8);
-  }
-
   // Scalar caches are not coherent with stores, so the epoch is read like any shared word.
+  auto pointer = LLVM::LLVMPointerType::get(b.getContext(), 1);
   epochWord =
       LLVM::GEPOp::create(b, pointer, b.getI32Type(), epochs, ArrayRef<LLVM::GEPArg>{toI64(cta)});
   Value finished = LLVM::LoadOp::create(b, b.getI32Type(), epochWord, /*alignment=*/4,

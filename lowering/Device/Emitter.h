@@ -59,6 +59,7 @@ public:
 
 private:
   friend class ProductEmitter;
+  friend class RadixSelectEmitter;
 
   // Emitter.cpp: the frame.
   void emitPrologue();
@@ -141,8 +142,9 @@ private:
   // EmitProduct.cpp: matrices in LDS.
   mlir::LogicalResult emitProduct(ProductOp op);
 
-  // EmitSelect.cpp: top-k.
+  // EmitSelect.cpp, EmitRadixSelect.cpp: top-k.
   mlir::LogicalResult emitSelect(SelectOp op);
+  mlir::LogicalResult emitRadixSelect(SelectOp op);
 
   //===--- helpers, Emitter.cpp -------------------------------------------===//
 
@@ -221,14 +223,18 @@ private:
   mlir::Value wordPointer(mlir::Value base, mlir::Value word);
   /// First byte of this launch's slot of the mailbox in `memory`.
   mlir::Value slotPointer(MailboxOp mailbox, mlir::Value memory);
+  /// Peer mailbox memory of a rank. Looked up where it is needed: pointers to all peers would fill
+  /// the scalar registers of a whole kernel.
+  mlir::Value peerMemory(mlir::Value ofRank);
+  /// This launch's slot as its receiver sees it.
+  mlir::Value ownSlot(MailboxOp mailbox);
   llvm::SmallVector<mlir::Value> packWords(mlir::Value chunk);
   mlir::Value unpackWords(llvm::ArrayRef<mlir::Value> payloads, mlir::Type element);
 
   void issueWeights(WeightStream &stream, mlir::Value step,
                     llvm::SmallVectorImpl<mlir::Value> &into);
 
-  /// Sum of `parts` tensors that lie in LDS one behind the other, in that order: one vector a
-  /// chunk.
+  /// Sum of `parts` tensors that lie in LDS one behind the other, in that order, a vector a chunk.
   llvm::SmallVector<mlir::Value> sumOfParts(int64_t scratch, mlir::RankedTensorType type,
                                             int64_t parts);
 
@@ -241,14 +247,12 @@ private:
   int64_t barriersToSkip;  ///< barriers before the one to leave out; negative: none or past it
   int64_t stageIndex = -1; ///< of the stage being emitted
 
-  mlir::Value thread, lane, wave, cta, rank;    ///< index
-  mlir::Value tag;                              ///< i32, this launch's epoch
-  mlir::Value arena;                            ///< memref<Nxi8, workgroup>
-  mlir::Value deviceMailboxes;                  ///< ptr<1>
-  mlir::Value ownPeerMailboxes;                 ///< ptr<1>
-  llvm::SmallVector<mlir::Value> peerMailboxes; ///< ptr<1>, one a rank
-  mlir::Value epochs, epochWord;                ///< ptr<1>
-  bool usesPeers = false;
+  mlir::Value thread, lane, wave, cta, rank; ///< index
+  mlir::Value tag;                           ///< i32, this launch's epoch
+  mlir::Value arena;                         ///< memref<Nxi8, workgroup>
+  mlir::Value deviceMailboxes;               ///< ptr<1>
+  mlir::Value peerTable;                     ///< ptr<4>: peer mailbox memory of each rank
+  mlir::Value epochs, epochWord;             ///< ptr<1>
 
   llvm::DenseMap<mlir::Value, mlir::Value> scalars; ///< index and scalar values of the schedule
   llvm::DenseMap<mlir::Value, Tile> tiles;

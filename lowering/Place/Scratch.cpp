@@ -5,6 +5,7 @@
 #include "dialect/target/Gfx950.h"
 #include "lowering/Device/Distribution.h"
 #include "lowering/Device/ProductPlan.h"
+#include "lowering/Device/SelectPlan.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -54,10 +55,7 @@ int64_t scratchBytes(Operation *op) {
       // The indices, which every thread may need.
       .Case<GatherOp, ScatterOp, ReceiveRowsOp>(
           [](auto o) { return bytesOf(o.getRows().getType()); })
-      // Keys and payload, then indices and values.
-      .Case<SelectOp>([&](SelectOp o) {
-        return 2 * bytesOf(o.getKey().getType()) + 2 * bytesOf(o.getValues().getType());
-      })
+      .Case<SelectOp>([&](SelectOp o) { return SelectPlan(o, threads).bytes; })
       .Default([](Operation *) { return 0; });
 }
 

@@ -169,7 +169,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   %q32 = arith.index_cast %Q_LORA : index to i32
   %qF = arith.sitofp %q32 : i32 to f32
 
-  mono.stage "q_a" (%t) tasks [%Q_LORA floordiv 16] base [0] {
+  mono.stage "down_q" (%t) tasks [%Q_LORA floordiv 16] base [0] {
     %w = mono.stream %w_a[%t * 16, 0] [16, %HIDDEN] split_k(8)
     mono.call @norm_input(%x, %w_in, %h, %hiddenF, %eps, %S, %HIDDEN)
       : (!mono.buffer, !mono.buffer, !mono.buffer, f32, f32, index, index) -> ()
@@ -179,7 +179,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   }
 
   // Latent, rotary key, index key, index head weights.
-  mono.stage "kv_a" (%t) tasks [%SMALL_TILES] base [%Q_LORA floordiv 16] {
+  mono.stage "down_kv" (%t) tasks [%SMALL_TILES] base [%Q_LORA floordiv 16] {
     %w = mono.stream %w_a[%t * 16 + %Q_LORA, 0] [16, %HIDDEN] split_k(8)
     mono.call @norm_input(%x, %w_in, %h, %hiddenF, %eps, %S, %HIDDEN)
       : (!mono.buffer, !mono.buffer, !mono.buffer, f32, f32, index, index) -> ()
@@ -189,7 +189,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
 
   //===--- up projections, RoPE, cache ----------------------------------------===//
 
-  mono.stage "q_nope" (%t) tasks [%H * symbol(%NOPE_PARTS)] base [0] {
+  mono.stage "up_q_nope" (%t) tasks [%H * symbol(%NOPE_PARTS)] base [0] {
     %w = mono.stream %w_qb[(%t floordiv symbol(%NOPE_PARTS)) * symbol(%QK) + (%t mod symbol(%NOPE_PARTS)) * 32, 0] [32, %Q_LORA] split_k(8)
     mono.call @norm_query(%q_a, %q_norm, %qr, %qF, %eps, %S, %Q_LORA)
       : (!mono.mailbox, !mono.buffer, !mono.buffer, f32, f32, index, index) -> ()
@@ -201,7 +201,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
       : tensor<?x1x32xbf16>
   }
 
-  mono.stage "q_rope" (%t) tasks [%H * symbol(%ROPE_PARTS)] base [%H * symbol(%NOPE_PARTS)] {
+  mono.stage "up_q_rope" (%t) tasks [%H * symbol(%ROPE_PARTS)] base [%H * symbol(%NOPE_PARTS)] {
     %w = mono.stream %w_qb[(%t floordiv symbol(%ROPE_PARTS)) * symbol(%QK) + %NOPE + (%t mod symbol(%ROPE_PARTS)) * 32, 0] [32, %Q_LORA] split_k(8)
     mono.call @norm_query(%q_a, %q_norm, %qr, %qF, %eps, %S, %Q_LORA)
       : (!mono.mailbox, !mono.buffer, !mono.buffer, f32, f32, index, index) -> ()
@@ -220,7 +220,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   }
 
   // The index heads rotate their first dims.
-  mono.stage "index_q_rope" (%t) tasks [%INDEX_HEADS * symbol(%ROPE_PARTS)] base [%H * symbol(%NOPE_PARTS) + %H * symbol(%ROPE_PARTS)] {
+  mono.stage "up_index_rope" (%t) tasks [%INDEX_HEADS * symbol(%ROPE_PARTS)] base [%H * symbol(%NOPE_PARTS) + %H * symbol(%ROPE_PARTS)] {
     %w = mono.stream %w_iq[(%t floordiv symbol(%ROPE_PARTS)) * symbol(%INDEX_DIM) + (%t mod symbol(%ROPE_PARTS)) * 32, 0] [32, %Q_LORA] split_k(8)
     mono.call @norm_query(%q_a, %q_norm, %qr, %qF, %eps, %S, %Q_LORA)
       : (!mono.mailbox, !mono.buffer, !mono.buffer, f32, f32, index, index) -> ()
@@ -238,7 +238,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
       : tensor<?x1x32xbf16>
   }
 
-  mono.stage "index_q_pass" (%t) tasks [%INDEX_HEADS * symbol(%PASS_PARTS)] base [%H * symbol(%NOPE_PARTS) + (%H + %INDEX_HEADS) * symbol(%ROPE_PARTS)] {
+  mono.stage "up_index_pass" (%t) tasks [%INDEX_HEADS * symbol(%PASS_PARTS)] base [%H * symbol(%NOPE_PARTS) + (%H + %INDEX_HEADS) * symbol(%ROPE_PARTS)] {
     %w = mono.stream %w_iq[(%t floordiv symbol(%PASS_PARTS)) * symbol(%INDEX_DIM) + %ROPE + (%t mod symbol(%PASS_PARTS)) * 32, 0] [32, %Q_LORA] split_k(8)
     mono.call @norm_query(%q_a, %q_norm, %qr, %qF, %eps, %S, %Q_LORA)
       : (!mono.mailbox, !mono.buffer, !mono.buffer, f32, f32, index, index) -> ()
@@ -310,7 +310,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
 
   // 128 tokens of one row a task: score = sum over index heads of weight * max(0, query . key). Tokens
   // past the row's own read no memory and score -inf.
-  mono.stage "index_scores" (%t) tasks [%S * symbol(%CHUNKS)] base [%H * symbol(%LATENT_PARTS)] {
+  mono.stage "score_index" (%t) tasks [%S * symbol(%CHUNKS)] base [%H * symbol(%LATENT_PARTS)] {
     %r = arith.divui %t, %CHUNKS : index
     %which = arith.remui %t, %CHUNKS : index
     %begin = arith.muli %which, %chunk : index
@@ -349,7 +349,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
     mono.post %masked to %scores[%t floordiv symbol(%CHUNKS), (%t mod symbol(%CHUNKS)) * 128] : tensor<128xf32>
   }
 
-  mono.stage "index_select" (%t) tasks [%S] base [240] {
+  mono.stage "select_index" (%t) tasks [%S] base [240] {
     %score = mono.receive %scores[%t, 0] [1, %CTX] : tensor<1x?xf32>
     %ids = mono.select top [%TOPK] of %score : tensor<1x?xf32> -> tensor<1x?xi32>
     mono.post %ids to %selected[%t, 0] : tensor<1x?xi32>
@@ -407,7 +407,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
     mono.post %o16 to %o_latent[%t floordiv (symbol(%H) * 4), (%t floordiv 4) mod symbol(%H), (%t mod 4) * symbol(%columns)] : tensor<?xbf16>
   }
 
-  mono.stage "values" (%t) tasks [%H * symbol(%V_PARTS)] base [128] {
+  mono.stage "expand_values" (%t) tasks [%H * symbol(%V_PARTS)] base [128] {
     %w = mono.stream %w_uv[%t * 32, 0] [32, %KV_LORA] split_k(4)
     mono.receive %o_latent[0, %t floordiv symbol(%V_PARTS), 0] [%S, 1, %KV_LORA] into %ol
     %v = mono.contract %ol[0, 0] [%S, %KV_LORA], %w : tensor<?x32xf32>

@@ -313,36 +313,3 @@ mono.schedule @into_shape target("gfx950") grid(1 x 64) {
     mono.receive %m[0, 0] [4, 128] into %r
   }
 }
-
-// -----
-
-mono.schedule @keys target("gfx950") grid(1 x 64) {
-  %a = mono.operand "a" read [128] : f32
-  mono.stage "s" (%t) tasks [1] base [0] {
-    %v = mono.load %a[0] [128] : tensor<128xf32>
-    // expected-error @below {{expected keys of 2 axes (rows, candidates), but got 1}}
-    %i, %w = mono.select top(8) of %v taking %v : tensor<128xf32> -> tensor<8xi32>, tensor<8xf32>
-  }
-}
-
-// -----
-
-mono.schedule @few_candidates target("gfx950") grid(1 x 64) {
-  %a = mono.operand "a" read [1, 4] : f32
-  mono.stage "s" (%t) tasks [1] base [0] {
-    %v = mono.load %a[0, 0] [1, 4] : tensor<1x4xf32>
-    // expected-error @below {{expected at least 8 candidates a row for top(8), but got 4}}
-    %i, %w = mono.select top(8) of %v taking %v : tensor<1x4xf32> -> tensor<1x8xi32>, tensor<1x8xf32>
-  }
-}
-
-// -----
-
-mono.schedule @odd_candidates target("gfx950") grid(1 x 64) {
-  %a = mono.operand "a" read [1, 100] : f32
-  mono.stage "s" (%t) tasks [1] base [0] {
-    %v = mono.load %a[0, 0] [1, 100] : tensor<1x100xf32>
-    // expected-error @below {{expected 64 to 1024 candidates a row, a multiple of the wavefront (64), but got 100}}
-    %i, %w = mono.select top(8) of %v taking %v : tensor<1x100xf32> -> tensor<1x8xi32>, tensor<1x8xf32>
-  }
-}

@@ -57,8 +57,8 @@ mono.schedule @all target("gfx950") grid(256 x 512) {
     mono.receive %rows[0, 0] [%S, 6144] into %row
     %sigma = mono.receive %scores[0, 0] [%S, 256] : tensor<?x256xf32>
     %key = arith.addf %sigma, %sigma : tensor<?x256xf32>
-    // CHECK: mono.select top(8) of %{{.*}} taking %{{.*}} : tensor<?x256xf32> -> tensor<?x8xi32>, tensor<?x8xf32>
-    %ids, %weights = mono.select top(8) of %key taking %sigma
+    // CHECK: mono.select top [8] of %{{.*}} taking %{{.*}} : tensor<?x256xf32> -> tensor<?x8xi32>, tensor<?x8xf32>
+    %ids, %weights = mono.select top [8] of %key taking %sigma
       : tensor<?x256xf32> -> tensor<?x8xi32>, tensor<?x8xf32>
   }
 }

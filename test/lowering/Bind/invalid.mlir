@@ -136,3 +136,14 @@ mono.schedule @unsupported target("gfx950") grid(1 x 64) {
     %y = tensor.collapse_shape %x [[0, 1]] : tensor<4x8xf32> into tensor<32xf32>
   }
 }
+
+// -----
+
+mono.schedule @k_of_the_task target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [1, 64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %v = mono.load %a[0, 0] [1, 64] : tensor<1x64xf32>
+    // expected-error @below {{expected a k that parameters decide}}
+    %i = mono.select top [%t + 1] of %v : tensor<1x64xf32> -> tensor<1x?xi32>
+  }
+}
