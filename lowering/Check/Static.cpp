@@ -49,6 +49,10 @@ static LogicalResult checkMemory(Operation *op) {
   // A tagged word has 8 bytes for 4 bytes of payload.
   if (auto mailbox = dyn_cast<MailboxOp>(op))
     elementBits *= 2 * mailbox.getSlots();
+  // Groups of packed weights are addressed with 64 bits, within one with 32.
+  if (elementBits <= 8 && declared.shape.size() > 2)
+    return checkBytes(op, bytesOf(ArrayRef(declared.shape).take_back(2), elementBits), kMaxBytes,
+                      "a matrix (32-bit offsets)");
   return checkBytes(op, bytesOf(declared.shape, elementBits), kMaxBytes, "(32-bit offsets)");
 }
 

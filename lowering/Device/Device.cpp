@@ -24,18 +24,16 @@ using namespace mono;
 
 namespace {
 
-/// An operand in memory: all elements in a row; boxes are addressed by the emitter.
-MemRefType memoryType(OperandOp op) {
+/// An operand in memory: all elements in a row; boxes are addressed by the emitter. Experts'
+/// weights may be past the reach of a 32-bit index, so packed elements are behind a pointer.
+Type memoryType(OperandOp op) {
+  if (op.getElement().getIntOrFloatBitWidth() <= 8)
+    return LLVM::LLVMPointerType::get(op.getContext(), 1);
   int64_t elements = 1;
   for (int64_t size : staticValues(op.getShape()))
     elements *= size;
-  Type element = op.getElement();
-  if (int64_t bits = element.getIntOrFloatBitWidth(); bits <= 8) { // packed: bytes
-    elements = elements * bits / 8;
-    element = IntegerType::get(op.getContext(), 8);
-  }
   auto space = gpu::AddressSpaceAttr::get(op.getContext(), gpu::AddressSpace::Global);
-  return MemRefType::get({elements}, element, MemRefLayoutAttrInterface{}, space);
+  return MemRefType::get({elements}, op.getElement(), MemRefLayoutAttrInterface{}, space);
 }
 
 gpu::GPUFuncOp createKernel(OpBuilder &builder, ScheduleOp schedule) {

@@ -18,11 +18,6 @@ static int64_t bytesOf(RankedTensorType type) {
   return type.getNumElements() * type.getElementTypeBitWidth() / 8;
 }
 
-/// A scalar as the vector of one element that LDS accesses take.
-static Value single(ImplicitLocOpBuilder &b, Value scalar) {
-  return vector::BroadcastOp::create(b, VectorType::get({1}, scalar.getType()), scalar);
-}
-
 void Emitter::gatherElements(Value result, Value source, int64_t scratch, bool contiguous,
                              function_ref<SmallVector<Value>(ArrayRef<Value>)> from) {
   auto type = cast<RankedTensorType>(result.getType());
@@ -105,7 +100,7 @@ LogicalResult Emitter::emitInsert(tensor::InsertSliceOp op) {
           at.push_back(add(inner, op.getStaticOffsets()[axis]));
         }
         ldsStore(scratch, elements, address({}, at, memory),
-                 single(b, vector::ExtractOp::create(b, value, i)));
+                 single(vector::ExtractOp::create(b, value, i)));
       }
     });
   setTile(op.getResult(), scratch);

@@ -19,10 +19,10 @@ namespace mono {
 /// Tiles a wavefront may have in flight over all row tiles: 8 KiB a wavefront, 64 KiB a workgroup.
 static constexpr int64_t kMaxTilesInFlight = 8;
 
-/// Bytes of a tile of 16 rows by 128 columns, and what one lane holds of it; the tile's scales have
-/// a byte a lane.
+/// Bytes of a tile of 16 rows by 128 columns, what one lane holds of it, and bytes of its scales.
 static constexpr int64_t kTileBytes = gfx950::kMfmaM * gfx950::kMfmaMxK / 2;
 static constexpr int64_t kLaneBytes = kTileBytes / gfx950::kWaveSize;
+static constexpr int64_t kScaleBytes = kTileBytes * 2 / gfx950::kMxBlock;
 
 static int64_t scratchOf(Operation *op) {
   return op->getAttrOfType<IntegerAttr>(kScratchAttr).getInt();
@@ -97,31 +97,38 @@ void Emitter::issueScaled(ScaledStream &stream, Value tile, SmallVectorImpl<Valu
   for (int64_t row = 0; row < stream.rowTiles; ++row)
     types.append({data, i8});
   auto load = [&](OpBuilder &, Location) {
-    Value rowTile = stream.rowTile;
+    Value group = arith::ConstantIntOp::create(b, b.getI64Type(), 0);
     if (stream.list) {
       // The same group for all lanes: its number belongs into an SGPR.
       auto list = cast<RankedTensorType>(stream.op.getGroups().getType());
       Value entry = ldsLoad(*stream.list, b.getI32Type(), list.getNumElements(),
                             divide(tile, stream.tilesPerGroup), 1);
-      Value group = readFirstLane(vector::ExtractOp::create(b, entry, int64_t(0)));
-      rowTile = add(
-          rowTile, mul(arith::IndexCastUIOp::create(b, b.getIndexType(), group), rowTilesOfMatrix));
+      Value number = readFirstLane(vector::ExtractOp::create(b, entry, int64_t(0)));
+      group = arith::ExtUIOp::create(b, b.getI64Type(), number);
     }
-    Value first =
-        add(mul(rowTile, tilesOfRow), add(stream.depthTile, modulo(tile, stream.tilesPerGroup)));
+    // Groups lie further apart than 32 bits reach; within one, 32 bits do.
+    auto matrix = [&](Value memory, int64_t tileBytes) -> Value {
+      Value bytes = arith::ConstantIntOp::create(b, b.getI64Type(),
+                                                 rowTilesOfMatrix * tilesOfRow * tileBytes);
+      Value offset = arith::MulIOp::create(b, group, bytes);
+      return LLVM::GEPOp::create(b, memory.getType(), i8, memory, ArrayRef<LLVM::GEPArg>{offset});
+    };
+    auto loadAt = [&](Value base, Type type, Value offset, int64_t alignment) -> Value {
+      Value at =
+          LLVM::GEPOp::create(b, base.getType(), i8, base, ArrayRef<LLVM::GEPArg>{toI64(offset)});
+      // Each weight is used once: it should not push anything else out of the caches.
+      return LLVM::LoadOp::create(b, type, at, alignment, /*isVolatile=*/false,
+                                  /*isNonTemporal=*/true);
+    };
+    Value weightMatrix = matrix(weights, kTileBytes), scaleMatrix = matrix(scales, kScaleBytes);
+    Value first = add(mul(stream.rowTile, tilesOfRow),
+                      add(stream.depthTile, modulo(tile, stream.tilesPerGroup)));
     SmallVector<Value> loaded;
     for (int64_t row = 0; row < stream.rowTiles; ++row) {
       Value at = add(first, row * tilesOfRow);
-      // Each weight is used once: it should not push anything else out of the caches.
-      Value bytes =
-          vector::LoadOp::create(b, VectorType::get({kLaneBytes}, i8), weights,
-                                 ValueRange{add(mul(at, kTileBytes), mul(lane, kLaneBytes))},
-                                 /*nontemporal=*/true, llvm::MaybeAlign(kLaneBytes));
-      Value scale = vector::LoadOp::create(b, VectorType::get({1}, i8), scales,
-                                           ValueRange{add(mul(at, gfx950::kWaveSize), lane)},
-                                           /*nontemporal=*/true);
-      loaded.push_back(vector::BitCastOp::create(b, data, bytes));
-      loaded.push_back(vector::ExtractOp::create(b, scale, int64_t(0)));
+      loaded.push_back(
+          loadAt(weightMatrix, data, add(mul(at, kTileBytes), mul(lane, kLaneBytes)), kLaneBytes));
+      loaded.push_back(loadAt(scaleMatrix, i8, add(mul(at, kScaleBytes), lane), 1));
     }
     scf::YieldOp::create(b, loaded);
   };

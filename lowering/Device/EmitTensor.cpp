@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -120,9 +121,15 @@ LogicalResult Emitter::emitReduce(Operation *operation) {
   return success();
 }
 
+Value Emitter::withinThread(linalg::ReduceOp op, Value values) {
+  Value sum = vector::ExtractOp::create(b, values, int64_t(0));
+  for (int64_t i = 1; i < cast<VectorType>(values.getType()).getNumElements(); ++i)
+    sum = combine(op, b, vector::ExtractOp::create(b, values, i), sum);
+  return sum;
+}
+
 void Emitter::reduceAcrossLanes(linalg::ReduceOp op, Value init, int64_t scratch) {
   auto type = cast<RankedTensorType>(op.getInputs().front().getType());
-  Type element = type.getElementType();
   Distribution d = distributionOf(type);
   RowReduction rows(d);
   int64_t rowCount = d.elements / d.columns;
@@ -130,9 +137,7 @@ void Emitter::reduceAcrossLanes(linalg::ReduceOp op, Value init, int64_t scratch
   SmallVector<Value> chunks(inRegisters(op.getInputs().front()));
   willWrite(scratch, partials * 4);
   for (auto [chunk, values] : llvm::enumerate(chunks)) {
-    Value sum = vector::ExtractOp::create(b, values, int64_t(0));
-    for (int64_t i = 1; i < d.width; ++i)
-      sum = combine(op, b, vector::ExtractOp::create(b, values, i), sum);
+    Value sum = withinThread(op, values);
     for (int64_t distance = rows.lanes / 2; distance > 0; distance /= 2) {
       Value other = gpu::ShuffleOp::create(b, sum, constantI32(distance),
                                            constantI32(gfx950::kWaveSize), gpu::ShuffleMode::XOR)
@@ -145,8 +150,7 @@ void Emitter::reduceAcrossLanes(linalg::ReduceOp op, Value init, int64_t scratch
           arith::CmpIOp::create(b, arith::CmpIPredicate::eq, modulo(lane, rows.lanes), constant(0));
       guard(speaker, [&] {
         Value share = divide(first, rows.lanes * d.width);
-        ldsStore(scratch, partials, share,
-                 vector::BroadcastOp::create(b, VectorType::get({1}, element), sum));
+        ldsStore(scratch, partials, share, single(sum));
       });
     });
   }
@@ -156,10 +160,16 @@ void Emitter::reduceAcrossLanes(linalg::ReduceOp op, Value init, int64_t scratch
 
 void Emitter::reduceRowByThread(linalg::ReduceOp op, Value init, int64_t scratch) {
   auto type = cast<RankedTensorType>(op.getInputs().front().getType());
-  int64_t bytes = type.getNumElements() * 4;
-  int64_t from = inLds(op.getInputs().front(), scratch);
-  willRead(from, bytes);
-  foldRows(op, init, from, type.getShape().back(), scratch + bytes);
+  Distribution d = distributionOf(type);
+  int64_t parts = d.elements / d.width;
+  SmallVector<Value> chunks(inRegisters(op.getInputs().front()));
+  willWrite(scratch, parts * 4);
+  for (auto [chunk, values] : llvm::enumerate(chunks))
+    forOwners(d, chunk, [&, values = values](Value first) {
+      ldsStore(scratch, parts, divide(first, d.width), single(withinThread(op, values)));
+    });
+  willRead(scratch, parts * 4);
+  foldRows(op, init, scratch, d.columns / d.width, scratch + llvm::alignTo(parts * 4, kLdsAlign));
 }
 
 void Emitter::foldRows(linalg::ReduceOp op, Value init, int64_t from, int64_t perRow,
@@ -174,8 +184,7 @@ void Emitter::foldRows(linalg::ReduceOp op, Value init, int64_t from, int64_t pe
       Value part = ldsLoad(from, element, rowCount * perRow, add(mul(row, perRow), i), 1);
       sum = combine(op, b, vector::ExtractOp::create(b, part, int64_t(0)), sum);
     }
-    ldsStore(home, rowCount, row,
-             vector::BroadcastOp::create(b, VectorType::get({1}, element), sum));
+    ldsStore(home, rowCount, row, single(sum));
   };
   for (int64_t first = 0; first < rowCount; first += threadCount) {
     Value row = add(thread, first);

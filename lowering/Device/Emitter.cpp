@@ -200,6 +200,10 @@ Value Emitter::readFirstLane(Value i32) {
   return ROCDL::ReadfirstlaneOp::create(b, b.getI32Type(), i32);
 }
 
+Value Emitter::single(Value scalar) {
+  return vector::BroadcastOp::create(b, VectorType::get({1}, scalar.getType()), scalar);
+}
+
 SmallVector<Value> Emitter::evaluate(AffineMap map, OperandRange args) {
   SmallVector<Value> values = llvm::map_to_vector(args, [&](Value v) { return scalars.lookup(v); });
   ValueRange dims = ValueRange(values).take_front(map.getNumDims());

@@ -76,7 +76,10 @@ private:
   mlir::LogicalResult emitBroadcast(mlir::Operation *op);
   /// The threads of a row combine what they hold.
   void reduceAcrossLanes(mlir::linalg::ReduceOp op, mlir::Value init, int64_t scratch);
+  /// One thread a row combines what the others hold.
   void reduceRowByThread(mlir::linalg::ReduceOp op, mlir::Value init, int64_t scratch);
+  /// What one thread holds of a chunk, combined.
+  mlir::Value withinThread(mlir::linalg::ReduceOp op, mlir::Value values);
   /// One thread a row combines its `perRow` parts in LDS at `from` in rising order; results at
   /// `home`.
   void foldRows(mlir::linalg::ReduceOp op, mlir::Value init, int64_t from, int64_t perRow,
@@ -159,6 +162,8 @@ private:
   mlir::Value toI32(mlir::Value index);
   mlir::Value toI64(mlir::Value index);
   mlir::Value readFirstLane(mlir::Value i32);
+
+  mlir::Value single(mlir::Value scalar); ///< as a vector of one element, for LDS accesses
 
   /// Values of bracketed expressions for the current task.
   llvm::SmallVector<mlir::Value> evaluate(mlir::AffineMap map, mlir::OperandRange args);

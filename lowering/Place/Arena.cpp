@@ -3,6 +3,8 @@
 
 #include "dialect/Describe.h"
 #include "lowering/Place/Scratch.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -12,11 +14,41 @@ namespace mono {
 /// LDS accesses are at most 16 bytes wide.
 static int64_t padded(int64_t bytes) { return llvm::alignTo(bytes, kLdsAlign); }
 
-static void collectRegion(RegionOp region, ArrayRef<StageOp> stages, std::vector<Piece> &pieces) {
+namespace {
+
+/// The stages of a schedule, with all ops of their bodies counted in file order.
+class Program {
+public:
+  explicit Program(ScheduleOp schedule) : stages(schedule.getBody().front().getOps<StageOp>()) {
+    for (StageOp stage : stages) {
+      firstOps.push_back(next);
+      for (Operation &op : stage.getBody().front())
+        number[&op] = next++;
+    }
+    firstOps.push_back(next);
+  }
+
+  /// The number of an op of a body.
+  int64_t numberOf(Operation *op) const { return number.lookup(op); }
+  int64_t firstOp(int64_t stage) const { return firstOps[stage]; }
+  int64_t lastOp(int64_t stage) const { return std::max(firstOps[stage + 1] - 1, firstOps[stage]); }
+
+  SmallVector<StageOp> stages;
+
+private:
+  int64_t next = 0;
+  SmallVector<int64_t> firstOps; ///< by stage, and past the last
+  llvm::DenseMap<Operation *, int64_t> number;
+};
+
+} // namespace
+
+static void collectRegion(RegionOp region, const Program &program, std::vector<Piece> &pieces) {
   int64_t first = -1, last = -1;
-  for (auto [index, stage] : llvm::enumerate(stages)) {
-    bool used = llvm::any_of(region->getUsers(),
-                             [&](Operation *user) { return stage->isProperAncestor(user); });
+  for (auto [index, stage] : llvm::enumerate(program.stages)) {
+    bool used = llvm::any_of(region->getUsers(), [&, stage = stage](Operation *user) mutable {
+      return stage->isProperAncestor(user);
+    });
     if (!used)
       continue;
     first = first < 0 ? index : first;
@@ -26,28 +58,56 @@ static void collectRegion(RegionOp region, ArrayRef<StageOp> stages, std::vector
     return;
   std::optional<int64_t> offset = region.getOffset();
   pieces.push_back({region, describe(region.getResult()), padded(region.getBytes()), first, last,
-                    offset.has_value(), offset.value_or(0)});
+                    program.firstOp(first), program.lastOp(last), offset.has_value(),
+                    offset.value_or(0)});
 }
 
-/// Scratch of one stage comes before the next op of the stage needs its own, so all of it is live.
-static void collectScratch(StageOp stage, int64_t index, std::vector<Piece> &pieces) {
-  stage.walk([&](Operation *op) {
-    int64_t bytes = scratchBytes(op);
+/// The last op that may look for a tensor where it lies in LDS. A reshaped tensor lies where it
+/// did.
+static int64_t lastUse(Value value, const Program &program) {
+  int64_t last = 0;
+  for (Operation *user : value.getUsers()) {
+    last = std::max(last, program.numberOf(user));
+    if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(user))
+      last = std::max(last, lastUse(user->getResult(0), program));
+  }
+  return last;
+}
+
+/// The last op that may look into the scratch of `op`: its results can lie there, and its operands,
+/// once they have been stored for it.
+static int64_t lastLook(Operation *op, const Program &program) {
+  int64_t last = program.numberOf(op);
+  for (Value value : llvm::concat<Value>(SmallVector<Value>(op->getResults()),
+                                         SmallVector<Value>(op->getOperands())))
+    if (isa<RankedTensorType, StreamType>(value.getType()))
+      last = std::max(last, lastUse(value, program));
+  return last;
+}
+
+static void collectScratch(const Program &program, int64_t stage, ScratchLife life,
+                           std::vector<Piece> &pieces) {
+  for (Operation &op : StageOp(program.stages[stage]).getBody().front()) {
+    int64_t bytes = scratchBytes(&op);
     if (bytes == 0)
-      return;
-    auto offset = op->getAttrOfType<IntegerAttr>(kScratchAttr);
-    pieces.push_back({op, ("scratch of '" + op->getName().getStringRef() + "'").str(),
-                      padded(bytes), index, index, /*pinned=*/false, offset ? offset.getInt() : 0});
-  });
+      continue;
+    auto offset = op.getAttrOfType<IntegerAttr>(kScratchAttr);
+    bool brief = life == ScratchLife::Ops;
+    pieces.push_back({&op, ("scratch of '" + op.getName().getStringRef() + "'").str(),
+                      padded(bytes), stage, stage,
+                      brief ? program.numberOf(&op) : program.firstOp(stage),
+                      brief ? lastLook(&op, program) : program.lastOp(stage), /*pinned=*/false,
+                      offset ? offset.getInt() : 0});
+  }
 }
 
-std::vector<Piece> collectPieces(ScheduleOp schedule) {
-  SmallVector<StageOp> stages(schedule.getBody().front().getOps<StageOp>());
+std::vector<Piece> collectPieces(ScheduleOp schedule, ScratchLife life) {
+  Program program(schedule);
   std::vector<Piece> pieces;
   for (auto region : schedule.getBody().front().getOps<RegionOp>())
-    collectRegion(region, stages, pieces);
-  for (auto [index, stage] : llvm::enumerate(stages))
-    collectScratch(stage, index, pieces);
+    collectRegion(region, program, pieces);
+  for (size_t stage = 0; stage < program.stages.size(); ++stage)
+    collectScratch(program, stage, life, pieces);
   return pieces;
 }
 
@@ -80,16 +140,14 @@ int64_t overlay(std::vector<Piece> &pieces) {
 }
 
 Demand largestDemand(ArrayRef<Piece> pieces) {
-  int64_t stages = 0;
-  for (const Piece &piece : pieces)
-    stages = std::max(stages, piece.lastStage + 1);
   Demand most;
-  for (int64_t stage = 0; stage < stages; ++stage) {
+  // What lives together grows where a piece begins to live only.
+  for (const Piece &begin : pieces) {
     int64_t bytes = 0;
     for (const Piece &piece : pieces)
-      bytes += piece.livesIn(stage) ? piece.bytes : 0;
+      bytes += piece.livesAt(begin.firstOp) ? piece.bytes : 0;
     if (bytes > most.bytes)
-      most = {stage, bytes};
+      most = {begin.firstStage, bytes, begin.firstOp};
   }
   return most;
 }
@@ -98,7 +156,8 @@ ArenaPlan planOf(ScheduleOp schedule) {
   ArenaPlan plan;
   for (auto stage : schedule.getBody().front().getOps<StageOp>())
     plan.stages.push_back(stage.getName().str());
-  std::vector<Piece> pieces = collectPieces(schedule);
+  auto life = schedule->hasAttr(kShortScratchAttr) ? ScratchLife::Ops : ScratchLife::Stage;
+  std::vector<Piece> pieces = collectPieces(schedule, life);
   for (const Piece &piece : pieces) {
     plan.boxes.push_back({piece.name, piece.offset, piece.bytes, piece.firstStage, piece.lastStage,
                           piece.op->hasAttr(kPinnedAttr)});

@@ -25,33 +25,40 @@ struct ArenaPlan {
 /// The arena of a placed schedule.
 ArenaPlan planOf(ScheduleOp schedule);
 
+/// How long scratch areas live. Side by side, the ops of a stage need no barriers between them for
+/// the sake of their scratch; where LDS does not suffice, an area is free again after the last op
+/// that could look into it.
+enum class ScratchLife { Stage, Ops };
+
 /// A region or a scratch area, and the stages, first to last, in which its content matters.
 struct Piece {
   mlir::Operation *op;
   std::string name; ///< "region 'row'", "scratch of 'mono.contract'"
   int64_t bytes;    ///< a multiple of 16
   int64_t firstStage, lastStage;
-  bool pinned = false; ///< by the author
-  int64_t offset = 0;  ///< in bytes
+  int64_t firstOp, lastOp; ///< the same, by the ops of all stages counted in file order
+  bool pinned = false;     ///< by the author
+  int64_t offset = 0;      ///< in bytes
 
   bool livesWith(const Piece &other) const {
-    return firstStage <= other.lastStage && other.firstStage <= lastStage;
+    return firstOp <= other.lastOp && other.firstOp <= lastOp;
   }
   bool livesIn(int64_t stage) const { return firstStage <= stage && stage <= lastStage; }
+  bool livesAt(int64_t op) const { return firstOp <= op && op <= lastOp; }
   int64_t end() const { return offset + bytes; }
 };
 
 /// The pieces of a bound schedule: regions in file order, without those that no stage uses, then
 /// scratch areas. Offsets are those of the ops, 0 where there is none yet.
-std::vector<Piece> collectPieces(ScheduleOp schedule);
+std::vector<Piece> collectPieces(ScheduleOp schedule, ScratchLife life);
 
 /// Gives the pieces that are not pinned their offsets: largest first, each at the lowest place that
 /// is free while it lives. Returns the bytes used.
 int64_t overlay(std::vector<Piece> &pieces);
 
-/// Bytes that live in a stage together, and the stage where most do: no placement needs less.
+/// Bytes that live together, the stage where most do, and at which op: no placement needs less.
 struct Demand {
-  int64_t stage = 0, bytes = 0;
+  int64_t stage = 0, bytes = 0, op = 0;
 };
 Demand largestDemand(llvm::ArrayRef<Piece> pieces);
 

@@ -37,7 +37,7 @@ LogicalResult reportTooMuch(ScheduleOp schedule, ArrayRef<Piece> pieces, Demand 
                             << gfx950::kName << ", one workgroup), but stage '" << stage.getName()
                             << "' needs " << most.bytes;
   for (const Piece &piece : pieces)
-    if (piece.livesIn(most.stage))
+    if (piece.livesAt(most.op))
       diag.attachNote(piece.op->getLoc()) << piece.name << " takes " << piece.bytes << " bytes";
   return diag;
 }
@@ -102,16 +102,22 @@ LogicalResult checkPinned(ScheduleOp schedule, ArrayRef<Piece> pieces) {
 }
 
 LogicalResult placeLds(ScheduleOp schedule) {
-  std::vector<Piece> pieces = collectPieces(schedule);
+  std::vector<Piece> pieces = collectPieces(schedule, ScratchLife::Stage);
   if (failed(checkPinned(schedule, pieces)))
     return failure();
+  Builder builder(schedule);
   Demand most = largestDemand(pieces);
+  int64_t peak = overlay(pieces);
+  if (peak > gfx950::kLdsBytes) {
+    schedule->setAttr(kShortScratchAttr, builder.getUnitAttr());
+    pieces = collectPieces(schedule, ScratchLife::Ops);
+    most = largestDemand(pieces);
+    peak = overlay(pieces);
+  }
   if (most.bytes > gfx950::kLdsBytes)
     return reportTooMuch(schedule, pieces, most);
-  int64_t peak = overlay(pieces);
   if (peak > gfx950::kLdsBytes)
     return reportFragmented(schedule, pieces, most);
-  Builder builder(schedule);
   for (auto region : schedule.getBody().front().getOps<RegionOp>())
     if (!region.getOffset()) // nobody uses it, or its piece says better below
       region.setOffsetAttr(builder.getI64IntegerAttr(0));

@@ -39,12 +39,15 @@ int64_t scratchBytes(Operation *op) {
         return ProductPlan(shape[0], shape[1], o.getStaticASizes()[1], threads / gfx950::kWaveSize)
             .scratchBytes();
       })
-      // The partial results of each row, or the rows, then the results.
-      .Case<linalg::ReduceOp>([&](linalg::ReduceOp o) {
+      // The partial results of each row, then the results.
+      .Case<linalg::ReduceOp>([&](linalg::ReduceOp o) -> int64_t {
         auto input = cast<RankedTensorType>(o.getInputs().front().getType());
         RowReduction rows(Distribution(input, threads));
         int64_t result = bytesOf(o->getResult(0).getType());
-        return result + (rows.acrossLanes ? result * rows.partialsPerRow() : bytesOf(input));
+        if (rows.acrossLanes)
+          return result * (1 + rows.partialsPerRow());
+        int64_t parts = bytesOf(input) / Distribution(input, threads).width;
+        return llvm::alignTo(parts, kLdsAlign) + result;
       })
       .Case<linalg::BroadcastOp>(
           [&](linalg::BroadcastOp o) { return bytesOf(o.getInput().getType()); })

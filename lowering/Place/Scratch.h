@@ -9,6 +9,9 @@ namespace mono {
 /// Attribute of an op of a stage: byte offset of its scratch area in LDS.
 inline constexpr const char *kScratchAttr = "mono.scratch";
 
+/// Unit attribute of a placed schedule whose scratch areas live for single ops (ScratchLife::Ops).
+inline constexpr const char *kShortScratchAttr = "mono.short_scratch";
+
 /// Unit attribute of a placed region whose place the author chose.
 inline constexpr const char *kPinnedAttr = "mono.pinned";
 

@@ -8,6 +8,9 @@
 // Tensor parallel: heads and the units of every expert are sharded over the ranks, the rest is
 // replicated; all ranks compute the same bits. Maths and names: docs/models/glm5.md.
 //
+// The query's way is in two bf16 terms (schedules/two_terms.mlir): the softmax enlarges what rounding
+// does to it.
+//
 // A stage's tasks lie where the workgroups are free at that time, so that its first weights are on
 // their way while it still waits.
 mono.import "../../schedules/elementwise.mlir"
@@ -17,6 +20,7 @@ mono.import "../../schedules/norm.mlir"
 mono.import "../../schedules/paged_cache.mlir"
 mono.import "../../schedules/rope.mlir"
 mono.import "../../schedules/routing.mlir"
+mono.import "../../schedules/two_terms.mlir"
 
 mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   %S = mono.param "S" in [1 to 8]                         // tokens
@@ -49,7 +53,14 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   %thirtyTwo = arith.constant 32 : index
   %chunk = arith.constant 128 : index                        // tokens a scoring task
   %H = arith.divui %HEADS, %TP : index
+  %HG = arith.minui %H, %sixteen : index                      // heads an attention task
+  %HEAD_GROUPS = arith.divui %H, %HG : index
+  %HEAD_DIMS = arith.muli %H, %V_DIM : index
+  %O_MOST = arith.constant 8192 : index                      // of them, LDS holds so many
+  %O_PARTS = arith.ceildivui %HEAD_DIMS, %O_MOST : index
+  %O_DEPTH = arith.divui %HEAD_DIMS, %O_PARTS : index
   %UNITS = arith.divui %MOE, %TP : index                     // of an expert, here
+  %HALF = arith.divui %HIDDEN, %two : index
   %QK = arith.addi %NOPE, %ROPE : index
   %KV = arith.addi %KV_LORA, %ROPE : index                   // of a cached token
   %PAIRS = arith.divui %ROPE, %two : index                   // rotary pairs of a head
@@ -114,22 +125,22 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
 
   //===--- mailboxes ----------------------------------------------------------===//
 
-  %q_a = mono.mailbox "q_a" tagged scope(device) slots(1) [%S, %Q_LORA] : bf16
+  %q_a = mono.mailbox "q_a" tagged scope(device) slots(1) [%S, %Q_LORA] : f32
   %small = mono.mailbox "small" tagged scope(device) slots(1) [%S, %SMALL] : f32
-  %q_nope = mono.mailbox "q_nope" tagged scope(device) slots(1) [%S, %H, %NOPE] : bf16
+  %q_nope = mono.mailbox "q_nope" tagged scope(device) slots(1) [%S, %H, %NOPE] : f32
   %q_pe = mono.mailbox "q_pe" tagged scope(device) slots(1) [%S, %H, %ROPE] : bf16
   %index_q = mono.mailbox "index_q" tagged scope(device) slots(1) [%S, %INDEX_HEADS, %INDEX_DIM] : bf16
   %new_kv = mono.mailbox "new_kv" tagged scope(device) slots(1) [%S, %KV] : bf16
   %new_index = mono.mailbox "new_index" tagged scope(device) slots(1) [%S, %INDEX_DIM] : bf16
-  %q_latent = mono.mailbox "q_latent" tagged scope(device) slots(1) [%S, %H, %KV_LORA] : bf16
+  %q_latent = mono.mailbox "q_latent" tagged scope(device) slots(1) [%S, %H, %KV_LORA] : f32
   %scores = mono.mailbox "index_scores" tagged scope(device) slots(1) [%S, %CTX] : f32
   %selected = mono.mailbox "selected" tagged scope(device) slots(1) [%S, %TOPK] : i32
   %part = mono.mailbox "attention_part" tagged scope(device) slots(1) [%S, %SPLITS, %H, %KV_LORA] : f32
   %part_max = mono.mailbox "attention_max" tagged scope(device) slots(1) [%S, %H, %SPLITS] : f32
   %part_sum = mono.mailbox "attention_sum" tagged scope(device) slots(1) [%S, %H, %SPLITS] : f32
-  %o_latent = mono.mailbox "o_latent" tagged scope(device) slots(1) [%S, %H, %KV_LORA] : bf16
+  %o_latent = mono.mailbox "o_latent" tagged scope(device) slots(1) [%S, %H, %KV_LORA] : f32
   %heads = mono.mailbox "heads" tagged scope(device) slots(1) [%S, %H * symbol(%V_DIM)] : bf16
-  %o_partial = mono.mailbox "o_partial" tagged scope(peers) slots(2) [%TP, %S, %HIDDEN] : bf16
+  %o_partial = mono.mailbox "o_partial" tagged scope(peers) slots(2) [%TP * symbol(%O_PARTS), %S, %HIDDEN] : bf16
   %scaled = mono.mailbox "scaled" tagged scope(device) slots(1) [%S, %HIDDEN] : bf16
   %squares = mono.mailbox "squares" tagged scope(device) slots(1) [%HIDDEN floordiv 128, %S] : f32
   %logits = mono.mailbox "logits" tagged scope(device) slots(1) [%S, %EXPERTS] : f32
@@ -138,19 +149,19 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
 
   //===--- LDS ----------------------------------------------------------------===//
 
-  %h = mono.region "h" [%S, %HIDDEN] pad(8) : bf16           // normed input
-  %qr = mono.region "qr" [%S, %Q_LORA] pad(8) : bf16         // normed q_a
-  %head = mono.region "head" [%S, %NOPE] pad(8) : bf16       // a head's query, part without RoPE
+  %h = mono.region "h" [%S * 2, %HALF] pad(8) : bf16         // half of the normed input, two terms
+  %qr = mono.region "qr" [%S * 2, %Q_LORA] pad(8) : bf16     // normed q_a, two terms
+  %head = mono.region "head" [%S * 2, %NOPE] pad(8) : bf16   // a head's query without RoPE, two terms
   %iq = mono.region "iq" [%INDEX_HEADS, %INDEX_DIM] pad(8) : bf16
   %fresh_index = mono.region "fresh_index" [%S, %INDEX_DIM] : bf16
   %index_keys = mono.region "index_keys" [128, %INDEX_DIM] pad(8) : bf16
-  %ql = mono.region "ql" [%H, %KV_LORA] pad(8) : bf16
-  %qp = mono.region "qp" [%H, %ROPE] pad(8) : bf16
+  %ql = mono.region "ql" [%HG * 2, %KV_LORA] pad(8) : bf16    // a row's latent query, two terms
+  %qp = mono.region "qp" [%HG, %ROPE] pad(8) : bf16
   %fresh_kv = mono.region "fresh_kv" [%S, %KV] : bf16
   %keys = mono.region "keys" [%KEYS, %KV] pad(8) : bf16
-  %p = mono.region "p" [%H, %KEYS] pad(8) : bf16
-  %ol = mono.region "ol" [%S, %KV_LORA] pad(8) : bf16        // a head's latent output
-  %o = mono.region "o" [%S, %H * symbol(%V_DIM)] pad(8) : bf16
+  %p = mono.region "p" [%HG, %KEYS] pad(8) : bf16
+  %ol = mono.region "ol" [%S * 2, %KV_LORA] pad(8) : bf16    // a head's latent output, two terms
+  %o = mono.region "o" [%S, %O_DEPTH] pad(8) : bf16
   %x1 = mono.region "x1" [%S, 128] : f32                     // residual stream after attention
   %row = mono.region "row" [%S, %HIDDEN] pad(8) : bf16       // routed and expert input
   %groups = mono.region "groups" [%GROUPS] : i32
@@ -170,20 +181,21 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   %qF = arith.sitofp %q32 : i32 to f32
 
   mono.stage "down_q" (%t) tasks [%Q_LORA floordiv 16] base [0] {
-    %w = mono.stream %w_a[%t * 16, 0] [16, %HIDDEN] split_k(8)
-    mono.call @norm_input(%x, %w_in, %h, %hiddenF, %eps, %S, %HIDDEN)
-      : (!mono.buffer, !mono.buffer, !mono.buffer, f32, f32, index, index) -> ()
-    %sum = mono.contract %h[0, 0] [%S, %HIDDEN], %w : tensor<?x16xf32>
-    %sum16 = arith.truncf %sum : tensor<?x16xf32> to tensor<?x16xbf16>
-    mono.post %sum16 to %q_a[0, %t * 16] : tensor<?x16xbf16>
+    %w0 = mono.stream %w_a[%t * 16, 0] [16, %HALF] split_k(8)
+    %w1 = mono.stream %w_a[%t * 16, %HALF] [16, %HALF] split_k(8)
+    %sum = mono.call @project_input(%x, %w_in, %h, %w0, %w1, %hiddenF, %eps, %S, %HIDDEN, %HALF)
+      : (!mono.buffer, !mono.buffer, !mono.buffer, !mono.stream, !mono.stream, f32, f32, index, index, index)
+      -> tensor<?x16xf32>
+    mono.post %sum to %q_a[0, %t * 16] : tensor<?x16xf32>
   }
 
   // Latent, rotary key, index key, index head weights.
-  mono.stage "down_kv" (%t) tasks [%SMALL_TILES] base [%Q_LORA floordiv 16] {
-    %w = mono.stream %w_a[%t * 16 + %Q_LORA, 0] [16, %HIDDEN] split_k(8)
-    mono.call @norm_input(%x, %w_in, %h, %hiddenF, %eps, %S, %HIDDEN)
-      : (!mono.buffer, !mono.buffer, !mono.buffer, f32, f32, index, index) -> ()
-    %sum = mono.contract %h[0, 0] [%S, %HIDDEN], %w : tensor<?x16xf32>
+  mono.stage "down_kv" (%t) tasks [%SMALL_TILES] base [(%Q_LORA floordiv 16) mod 256] {
+    %w0 = mono.stream %w_a[%t * 16 + %Q_LORA, 0] [16, %HALF] split_k(8)
+    %w1 = mono.stream %w_a[%t * 16 + %Q_LORA, %HALF] [16, %HALF] split_k(8)
+    %sum = mono.call @project_input(%x, %w_in, %h, %w0, %w1, %hiddenF, %eps, %S, %HIDDEN, %HALF)
+      : (!mono.buffer, !mono.buffer, !mono.buffer, !mono.stream, !mono.stream, f32, f32, index, index, index)
+      -> tensor<?x16xf32>
     mono.post %sum to %small[0, %t * 16] : tensor<?x16xf32>
   }
 
@@ -193,19 +205,22 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
     %w = mono.stream %w_qb[(%t floordiv symbol(%NOPE_PARTS)) * symbol(%QK) + (%t mod symbol(%NOPE_PARTS)) * 32, 0] [32, %Q_LORA] split_k(8)
     mono.call @norm_query(%q_a, %q_norm, %qr, %qF, %eps, %S, %Q_LORA)
       : (!mono.mailbox, !mono.buffer, !mono.buffer, f32, f32, index, index) -> ()
-    %q = mono.contract %qr[0, 0] [%S, %Q_LORA], %w : tensor<?x32xf32>
-    %q16 = arith.truncf %q : tensor<?x32xf32> to tensor<?x32xbf16>
-    %box = tensor.expand_shape %q16 [[0, 1], [2]] output_shape [%S, 1, 32]
-      : tensor<?x32xbf16> into tensor<?x1x32xbf16>
+    %terms = mono.contract %qr[0, 0] [%S * 2, %Q_LORA], %w : tensor<?x32xf32>
+    %q = mono.call @add_two_terms(%terms, %S, %thirtyTwo)
+      : (tensor<?x32xf32>, index, index) -> tensor<?x32xf32>
+    %box = tensor.expand_shape %q [[0, 1], [2]] output_shape [%S, 1, 32]
+      : tensor<?x32xf32> into tensor<?x1x32xf32>
     mono.post %box to %q_nope[0, %t floordiv symbol(%NOPE_PARTS), (%t mod symbol(%NOPE_PARTS)) * 32]
-      : tensor<?x1x32xbf16>
+      : tensor<?x1x32xf32>
   }
 
-  mono.stage "up_q_rope" (%t) tasks [%H * symbol(%ROPE_PARTS)] base [%H * symbol(%NOPE_PARTS)] {
+  mono.stage "up_q_rope" (%t) tasks [%H * symbol(%ROPE_PARTS)] base [(%H * symbol(%NOPE_PARTS)) mod 256] {
     %w = mono.stream %w_qb[(%t floordiv symbol(%ROPE_PARTS)) * symbol(%QK) + %NOPE + (%t mod symbol(%ROPE_PARTS)) * 32, 0] [32, %Q_LORA] split_k(8)
     mono.call @norm_query(%q_a, %q_norm, %qr, %qF, %eps, %S, %Q_LORA)
       : (!mono.mailbox, !mono.buffer, !mono.buffer, f32, f32, index, index) -> ()
-    %q = mono.contract %qr[0, 0] [%S, %Q_LORA], %w : tensor<?x32xf32>
+    %terms = mono.contract %qr[0, 0] [%S * 2, %Q_LORA], %w : tensor<?x32xf32>
+    %q = mono.call @add_two_terms(%terms, %S, %thirtyTwo)
+      : (tensor<?x32xf32>, index, index) -> tensor<?x32xf32>
     %pos = mono.load %positions[0] [%S] : tensor<?xi32>
     %angles = mono.call @rope_angles(%cos_sin, %pos) : (!mono.buffer, tensor<?xi32>) -> tensor<?x?xf32>
     %pairPart = arith.remui %t, %ROPE_PARTS : index
@@ -220,11 +235,13 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   }
 
   // The index heads rotate their first dims.
-  mono.stage "up_index_rope" (%t) tasks [%INDEX_HEADS * symbol(%ROPE_PARTS)] base [%H * symbol(%NOPE_PARTS) + %H * symbol(%ROPE_PARTS)] {
+  mono.stage "up_index_rope" (%t) tasks [%INDEX_HEADS * symbol(%ROPE_PARTS)] base [(%H * symbol(%NOPE_PARTS) + %H * symbol(%ROPE_PARTS)) mod 256] {
     %w = mono.stream %w_iq[(%t floordiv symbol(%ROPE_PARTS)) * symbol(%INDEX_DIM) + (%t mod symbol(%ROPE_PARTS)) * 32, 0] [32, %Q_LORA] split_k(8)
     mono.call @norm_query(%q_a, %q_norm, %qr, %qF, %eps, %S, %Q_LORA)
       : (!mono.mailbox, !mono.buffer, !mono.buffer, f32, f32, index, index) -> ()
-    %q = mono.contract %qr[0, 0] [%S, %Q_LORA], %w : tensor<?x32xf32>
+    %terms = mono.contract %qr[0, 0] [%S * 2, %Q_LORA], %w : tensor<?x32xf32>
+    %q = mono.call @add_two_terms(%terms, %S, %thirtyTwo)
+      : (tensor<?x32xf32>, index, index) -> tensor<?x32xf32>
     %pos = mono.load %positions[0] [%S] : tensor<?xi32>
     %angles = mono.call @rope_angles(%cos_sin, %pos) : (!mono.buffer, tensor<?xi32>) -> tensor<?x?xf32>
     %pairPart = arith.remui %t, %ROPE_PARTS : index
@@ -238,11 +255,13 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
       : tensor<?x1x32xbf16>
   }
 
-  mono.stage "up_index_pass" (%t) tasks [%INDEX_HEADS * symbol(%PASS_PARTS)] base [%H * symbol(%NOPE_PARTS) + (%H + %INDEX_HEADS) * symbol(%ROPE_PARTS)] {
+  mono.stage "up_index_pass" (%t) tasks [%INDEX_HEADS * symbol(%PASS_PARTS)] base [(%H * symbol(%NOPE_PARTS) + (%H + %INDEX_HEADS) * symbol(%ROPE_PARTS)) mod 256] {
     %w = mono.stream %w_iq[(%t floordiv symbol(%PASS_PARTS)) * symbol(%INDEX_DIM) + %ROPE + (%t mod symbol(%PASS_PARTS)) * 32, 0] [32, %Q_LORA] split_k(8)
     mono.call @norm_query(%q_a, %q_norm, %qr, %qF, %eps, %S, %Q_LORA)
       : (!mono.mailbox, !mono.buffer, !mono.buffer, f32, f32, index, index) -> ()
-    %q = mono.contract %qr[0, 0] [%S, %Q_LORA], %w : tensor<?x32xf32>
+    %terms = mono.contract %qr[0, 0] [%S * 2, %Q_LORA], %w : tensor<?x32xf32>
+    %q = mono.call @add_two_terms(%terms, %S, %thirtyTwo)
+      : (tensor<?x32xf32>, index, index) -> tensor<?x32xf32>
     %q16 = arith.truncf %q : tensor<?x32xf32> to tensor<?x32xbf16>
     %box = tensor.expand_shape %q16 [[0, 1], [2]] output_shape [%S, 1, 32]
       : tensor<?x32xbf16> into tensor<?x1x32xbf16>
@@ -297,20 +316,24 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   // Queries into the latent space: each head's key expansion, absorbed.
   mono.stage "absorb" (%t) tasks [%H * symbol(%LATENT_PARTS)] base [0] {
     %w = mono.stream %w_uk[%t * 64, 0] [64, %NOPE] split_k(2)
-    mono.receive %q_nope[0, %t floordiv symbol(%LATENT_PARTS), 0] [%S, 1, %NOPE] into %head
-    %q = mono.contract %head[0, 0] [%S, %NOPE], %w : tensor<?x64xf32>
-    %q16 = arith.truncf %q : tensor<?x64xf32> to tensor<?x64xbf16>
-    %box = tensor.expand_shape %q16 [[0, 1], [2]] output_shape [%S, 1, 64]
-      : tensor<?x64xbf16> into tensor<?x1x64xbf16>
-    mono.post %box to %q_latent[0, %t floordiv symbol(%LATENT_PARTS), (%t mod symbol(%LATENT_PARTS)) * 64]
-      : tensor<?x1x64xbf16>
+    %box = mono.receive %q_nope[0, %t floordiv symbol(%LATENT_PARTS), 0] [%S, 1, %NOPE] : tensor<?x1x?xf32>
+    %query = tensor.collapse_shape %box [[0, 1], [2]] : tensor<?x1x?xf32> into tensor<?x?xf32>
+    mono.call @store_two_terms(%query, %head, %S) : (tensor<?x?xf32>, !mono.buffer, index) -> ()
+    %terms = mono.contract %head[0, 0] [%S * 2, %NOPE], %w : tensor<?x64xf32>
+    %sixtyFour = arith.constant 64 : index
+    %q = mono.call @add_two_terms(%terms, %S, %sixtyFour)
+      : (tensor<?x64xf32>, index, index) -> tensor<?x64xf32>
+    %out = tensor.expand_shape %q [[0, 1], [2]] output_shape [%S, 1, 64]
+      : tensor<?x64xf32> into tensor<?x1x64xf32>
+    mono.post %out to %q_latent[0, %t floordiv symbol(%LATENT_PARTS), (%t mod symbol(%LATENT_PARTS)) * 64]
+      : tensor<?x1x64xf32>
   }
 
   //===--- indexer ------------------------------------------------------------===//
 
   // 128 tokens of one row a task: score = sum over index heads of weight * max(0, query . key). Tokens
   // past the row's own read no memory and score -inf.
-  mono.stage "score_index" (%t) tasks [%S * symbol(%CHUNKS)] base [%H * symbol(%LATENT_PARTS)] {
+  mono.stage "score_index" (%t) tasks [%S * symbol(%CHUNKS)] base [(%H * symbol(%LATENT_PARTS)) mod 256] {
     %r = arith.divui %t, %CHUNKS : index
     %which = arith.remui %t, %CHUNKS : index
     %begin = arith.muli %which, %chunk : index
@@ -358,37 +381,42 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
 
   //===--- attention ----------------------------------------------------------===//
 
-  mono.stage "attend" (%t) tasks [%S * symbol(%SPLITS)] base [0] {
-    %r = arith.divui %t, %SPLITS : index
+  mono.stage "attend" (%t) tasks [%S * symbol(%SPLITS) * symbol(%HEAD_GROUPS)] base [0] {
+    %perRow = arith.muli %SPLITS, %HEAD_GROUPS : index
+    %r = arith.divui %t, %perRow : index
     mono.receive %new_kv[0, 0] [%S, %KV] into %fresh_kv
-    mono.receive %q_latent[%t floordiv symbol(%SPLITS), 0, 0] [1, %H, %KV_LORA] into %ql
-    mono.receive %q_pe[%t floordiv symbol(%SPLITS), 0, 0] [1, %H, %ROPE] into %qp
-    %ids = mono.receive %selected[%t floordiv symbol(%SPLITS), (%t mod symbol(%SPLITS)) * symbol(%KEYS)] [1, %KEYS] : tensor<1x?xi32>
+    %query1 = mono.receive %q_latent[%t floordiv (symbol(%SPLITS) * symbol(%HEAD_GROUPS)), (%t mod symbol(%HEAD_GROUPS)) * symbol(%HG), 0] [1, %HG, %KV_LORA] : tensor<1x?x?xf32>
+    %query = tensor.collapse_shape %query1 [[0, 1], [2]] : tensor<1x?x?xf32> into tensor<?x?xf32>
+    mono.call @store_two_terms(%query, %ql, %HG) : (tensor<?x?xf32>, !mono.buffer, index) -> ()
+    mono.receive %q_pe[%t floordiv (symbol(%SPLITS) * symbol(%HEAD_GROUPS)), (%t mod symbol(%HEAD_GROUPS)) * symbol(%HG), 0] [1, %HG, %ROPE] into %qp
+    %ids = mono.receive %selected[%t floordiv (symbol(%SPLITS) * symbol(%HEAD_GROUPS)), ((%t floordiv symbol(%HEAD_GROUPS)) mod symbol(%SPLITS)) * symbol(%KEYS)] [1, %KEYS] : tensor<1x?xi32>
     %tokens = tensor.collapse_shape %ids [[0, 1]] : tensor<1x?xi32> into tensor<?xi32>
     %index = mono.call @cache_or_new(%block_table, %positions, %tokens, %r, %ORDERED, %CACHE, %PAGES, %PAGE, %KEYS)
       : (!mono.buffer, !mono.buffer, tensor<?xi32>, index, index, index, index, index, index) -> tensor<?xi32>
     mono.gather %cache_kv or %fresh_kv at %index into %keys : tensor<?xi32>
 
-    %latent = mono.product %ql[0, 0] [%H, %KV_LORA], %keys[0, 0] [%KEYS, %KV_LORA] : tensor<?x?xf32>
-    %rotary = mono.product %qp[0, 0] [%H, %ROPE], %keys[0, %KV_LORA] [%KEYS, %ROPE] : tensor<?x?xf32>
+    %terms = mono.product %ql[0, 0] [%HG * 2, %KV_LORA], %keys[0, 0] [%KEYS, %KV_LORA] : tensor<?x?xf32>
+    %latent = mono.call @add_two_terms(%terms, %HG, %KEYS)
+      : (tensor<?x?xf32>, index, index) -> tensor<?x?xf32>
+    %rotary = mono.product %qp[0, 0] [%HG, %ROPE], %keys[0, %KV_LORA] [%KEYS, %ROPE] : tensor<?x?xf32>
     %dot = arith.addf %latent, %rotary : tensor<?x?xf32>
     %qk32 = arith.index_cast %QK : index to i32
     %qkF = arith.sitofp %qk32 : i32 to f32
     %scale = math.rsqrt %qkF : f32
-    %scales = tensor.splat %scale[%H, %KEYS] : tensor<?x?xf32>
+    %scales = tensor.splat %scale[%HG, %KEYS] : tensor<?x?xf32>
     %score = arith.mulf %dot, %scales : tensor<?x?xf32>
     %mask = mono.call @mask_of(%index, %KEYS) : (tensor<?xi32>, index) -> tensor<?xf32>
-    %masked = mono.call @add_columns(%score, %mask, %H, %KEYS)
+    %masked = mono.call @add_columns(%score, %mask, %HG, %KEYS)
       : (tensor<?x?xf32>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
-    %p16, %max, %sum = mono.call @partial_softmax(%masked, %H, %KEYS)
+    %p16, %max, %sum = mono.call @partial_softmax(%masked, %HG, %KEYS)
       : (tensor<?x?xf32>, index, index) -> (tensor<?x?xbf16>, tensor<?xf32>, tensor<?xf32>)
     mono.store %p16, %p[0, 0] : tensor<?x?xbf16>
-    %max1 = tensor.expand_shape %max [[0, 1]] output_shape [%H, 1] : tensor<?xf32> into tensor<?x1xf32>
-    %sum1 = tensor.expand_shape %sum [[0, 1]] output_shape [%H, 1] : tensor<?xf32> into tensor<?x1xf32>
-    mono.post %max1 to %part_max[%t floordiv symbol(%SPLITS), 0, %t mod symbol(%SPLITS)] : tensor<?x1xf32>
-    mono.post %sum1 to %part_sum[%t floordiv symbol(%SPLITS), 0, %t mod symbol(%SPLITS)] : tensor<?x1xf32>
-    %value = mono.product %p[0, 0] [%H, %KEYS], %keys[0, 0] [%KEYS, %KV_LORA] by_columns : tensor<?x?xf32>
-    mono.post %value to %part[%t floordiv symbol(%SPLITS), %t mod symbol(%SPLITS), 0, 0] : tensor<?x?xf32>
+    %max1 = tensor.expand_shape %max [[0, 1]] output_shape [%HG, 1] : tensor<?xf32> into tensor<?x1xf32>
+    %sum1 = tensor.expand_shape %sum [[0, 1]] output_shape [%HG, 1] : tensor<?xf32> into tensor<?x1xf32>
+    mono.post %max1 to %part_max[%t floordiv (symbol(%SPLITS) * symbol(%HEAD_GROUPS)), (%t mod symbol(%HEAD_GROUPS)) * symbol(%HG), (%t floordiv symbol(%HEAD_GROUPS)) mod symbol(%SPLITS)] : tensor<?x1xf32>
+    mono.post %sum1 to %part_sum[%t floordiv (symbol(%SPLITS) * symbol(%HEAD_GROUPS)), (%t mod symbol(%HEAD_GROUPS)) * symbol(%HG), (%t floordiv symbol(%HEAD_GROUPS)) mod symbol(%SPLITS)] : tensor<?x1xf32>
+    %value = mono.product %p[0, 0] [%HG, %KEYS], %keys[0, 0] [%KEYS, %KV_LORA] by_columns : tensor<?x?xf32>
+    mono.post %value to %part[%t floordiv (symbol(%SPLITS) * symbol(%HEAD_GROUPS)), (%t floordiv symbol(%HEAD_GROUPS)) mod symbol(%SPLITS), (%t mod symbol(%HEAD_GROUPS)) * symbol(%HG), 0] : tensor<?x?xf32>
   }
 
   // A quarter of one head of one row.
@@ -403,26 +431,29 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
     %value2 = tensor.collapse_shape %value [[0, 1], [2, 3]] : tensor<1x?x1x?xf32> into tensor<?x?xf32>
     %o1 = mono.call @combine_parts(%value2, %max2, %sum2, %SPLITS, %columns)
       : (tensor<?x?xf32>, tensor<1x?xf32>, tensor<1x?xf32>, index, index) -> tensor<?xf32>
-    %o16 = arith.truncf %o1 : tensor<?xf32> to tensor<?xbf16>
-    mono.post %o16 to %o_latent[%t floordiv (symbol(%H) * 4), (%t floordiv 4) mod symbol(%H), (%t mod 4) * symbol(%columns)] : tensor<?xbf16>
+    mono.post %o1 to %o_latent[%t floordiv (symbol(%H) * 4), (%t floordiv 4) mod symbol(%H), (%t mod 4) * symbol(%columns)] : tensor<?xf32>
   }
 
   mono.stage "expand_values" (%t) tasks [%H * symbol(%V_PARTS)] base [128] {
     %w = mono.stream %w_uv[%t * 32, 0] [32, %KV_LORA] split_k(4)
-    mono.receive %o_latent[0, %t floordiv symbol(%V_PARTS), 0] [%S, 1, %KV_LORA] into %ol
-    %v = mono.contract %ol[0, 0] [%S, %KV_LORA], %w : tensor<?x32xf32>
+    %box = mono.receive %o_latent[0, %t floordiv symbol(%V_PARTS), 0] [%S, 1, %KV_LORA] : tensor<?x1x?xf32>
+    %latent = tensor.collapse_shape %box [[0, 1], [2]] : tensor<?x1x?xf32> into tensor<?x?xf32>
+    mono.call @store_two_terms(%latent, %ol, %S) : (tensor<?x?xf32>, !mono.buffer, index) -> ()
+    %terms = mono.contract %ol[0, 0] [%S * 2, %KV_LORA], %w : tensor<?x32xf32>
+    %v = mono.call @add_two_terms(%terms, %S, %thirtyTwo)
+      : (tensor<?x32xf32>, index, index) -> tensor<?x32xf32>
     %v16 = arith.truncf %v : tensor<?x32xf32> to tensor<?x32xbf16>
     mono.post %v16 to %heads[0, %t * 32] : tensor<?x32xbf16>
   }
 
   //===--- output projection, all-reduce, residual ----------------------------===//
 
-  mono.stage "o_proj" (%t) tasks [%HIDDEN floordiv 32] base [0] {
-    %w = mono.stream %w_o[%t * 32, 0] [32, %H * symbol(%V_DIM)] split_k(8)
-    mono.receive %heads[0, 0] [%S, %H * symbol(%V_DIM)] into %o
-    %sum = mono.contract %o[0, 0] [%S, %H * symbol(%V_DIM)], %w : tensor<?x32xf32>
+  mono.stage "o_proj" (%t) tasks [(%HIDDEN floordiv 32) * symbol(%O_PARTS)] base [0] {
+    %w = mono.stream %w_o[(%t floordiv symbol(%O_PARTS)) * 32, (%t mod symbol(%O_PARTS)) * symbol(%O_DEPTH)] [32, %O_DEPTH] split_k(8)
+    mono.receive %heads[0, (%t mod symbol(%O_PARTS)) * symbol(%O_DEPTH)] [%S, %O_DEPTH] into %o
+    %sum = mono.contract %o[0, 0] [%S, %O_DEPTH], %w : tensor<?x32xf32>
     %rounded = arith.truncf %sum : tensor<?x32xf32> to tensor<?x32xbf16>
-    mono.post %rounded to %o_partial[%rank, 0, %t * 32] : tensor<?x32xbf16>
+    mono.post %rounded to %o_partial[%rank * symbol(%O_PARTS) + %t mod symbol(%O_PARTS), 0, (%t floordiv symbol(%O_PARTS)) * 32] : tensor<?x32xbf16>
   }
 
   // Second half of the all-reduce, residual, and the part of RMSNorm that needs no other column.
@@ -431,7 +462,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
     %gamma = arith.extf %gamma16 : tensor<128xbf16> to tensor<128xf32>
     %x16 = mono.load %x[0, %t * 128] [%S, 128] : tensor<?x128xbf16>
     %x32 = arith.extf %x16 : tensor<?x128xbf16> to tensor<?x128xf32>
-    %sum = mono.receive %o_partial[0, 0, %t * 128] [%TP, %S, 128] sum : tensor<?x128xf32>
+    %sum = mono.receive %o_partial[0, 0, %t * 128] [%TP * symbol(%O_PARTS), %S, 128] sum : tensor<?x128xf32>
     %residual = arith.addf %x32, %sum : tensor<?x128xf32>
     mono.store %residual, %x1[0, 0] : tensor<?x128xf32>
     %x1_16 = arith.truncf %residual : tensor<?x128xf32> to tensor<?x128xbf16>
@@ -466,12 +497,11 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
     %sum = mono.receive %squares[0, 0] [%HIDDEN floordiv 128, %S] sum : tensor<?xf32>
     %rstd = mono.call @reciprocal_rms(%sum, %S, %hiddenF, %eps)
       : (tensor<?xf32>, index, f32, f32) -> tensor<?xf32>
-    %raw16 = mono.receive %scaled[0, 0] [%S, %HIDDEN] : tensor<?x?xbf16>
-    %raw = arith.extf %raw16 : tensor<?x?xbf16> to tensor<?x?xf32>
-    %normed = mono.call @scale_rows(%raw, %rstd, %S, %HIDDEN)
-      : (tensor<?x?xf32>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
-    %normed16 = arith.truncf %normed : tensor<?x?xf32> to tensor<?x?xbf16>
-    mono.store %normed16, %row[0, 0] : tensor<?x?xbf16>
+    %zeroth = arith.constant 0 : index
+    mono.call @receive_normed(%scaled, %rstd, %row, %zeroth, %S, %HALF)
+      : (!mono.mailbox, tensor<?xf32>, !mono.buffer, index, index, index) -> ()
+    mono.call @receive_normed(%scaled, %rstd, %row, %HALF, %S, %HALF)
+      : (!mono.mailbox, tensor<?xf32>, !mono.buffer, index, index, index) -> ()
 
     %logit = mono.receive %logits[0, 0] [%S, %EXPERTS] : tensor<?x?xf32>
     %scale = arith.constant 2.5 : f32
@@ -552,26 +582,84 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   }
 }
 
-// RMSNorm of the layer's input into a region. Every workgroup does it for itself.
-mono.routine @norm_input(%x : !mono.buffer, %gamma : !mono.buffer, %into : !mono.buffer, %n : f32,
-                         %eps : f32, %rows : index, %columns : index) {
-  %x16 = mono.load %x[0, 0] [%rows, %columns] : tensor<?x?xbf16>
-  %x32 = arith.extf %x16 : tensor<?x?xbf16> to tensor<?x?xf32>
-  %gamma16 = mono.load %gamma[0] [%columns] : tensor<?xbf16>
-  %h = mono.call @rms_norm(%x32, %gamma16, %n, %eps, %rows, %columns)
-    : (tensor<?x?xf32>, tensor<?xbf16>, f32, f32, index, index) -> tensor<?x?xbf16>
-  mono.store %h, %into[0, 0] : tensor<?x?xbf16>
-  mono.yield
+// Product of the normed input with 16 weight rows, whose halves are under way in two streams. Every
+// workgroup norms for itself; LDS holds one half of the columns at a time.
+mono.routine @project_input(%x : !mono.buffer, %gamma : !mono.buffer, %half : !mono.buffer,
+                            %w0 : !mono.stream, %w1 : !mono.stream, %n : f32, %eps : f32,
+                            %rows : index, %columns : index, %middle : index) -> tensor<?x16xf32> {
+  %zeroth = arith.constant 0 : index
+  %square0 = mono.call @squares_of(%x, %zeroth, %rows, %middle)
+    : (!mono.buffer, index, index, index) -> tensor<?xf32>
+  %square1 = mono.call @squares_of(%x, %middle, %rows, %middle)
+    : (!mono.buffer, index, index, index) -> tensor<?xf32>
+  %square = arith.addf %square0, %square1 : tensor<?xf32>
+  %rstd = mono.call @reciprocal_rms(%square, %rows, %n, %eps)
+    : (tensor<?xf32>, index, f32, f32) -> tensor<?xf32>
+
+  %first = mono.call @normed_columns(%x, %gamma, %rstd, %zeroth, %rows, %middle)
+    : (!mono.buffer, !mono.buffer, tensor<?xf32>, index, index, index) -> tensor<?x?xf32>
+  mono.call @store_two_terms(%first, %half, %rows) : (tensor<?x?xf32>, !mono.buffer, index) -> ()
+  %terms0 = mono.contract %half[0, 0] [%rows * 2, %middle], %w0 : tensor<?x16xf32>
+  %second = mono.call @normed_columns(%x, %gamma, %rstd, %middle, %rows, %middle)
+    : (!mono.buffer, !mono.buffer, tensor<?xf32>, index, index, index) -> tensor<?x?xf32>
+  mono.call @store_two_terms(%second, %half, %rows) : (tensor<?x?xf32>, !mono.buffer, index) -> ()
+  %terms1 = mono.contract %half[0, 0] [%rows * 2, %middle], %w1 : tensor<?x16xf32>
+
+  %terms = arith.addf %terms0, %terms1 : tensor<?x16xf32>
+  %sixteen = arith.constant 16 : index
+  %sum = mono.call @add_two_terms(%terms, %rows, %sixteen)
+    : (tensor<?x16xf32>, index, index) -> tensor<?x16xf32>
+  mono.yield %sum : tensor<?x16xf32>
 }
 
-// The same of the compressed query, from its mailbox.
+// Sums of squares of columns first ..+ count.
+mono.routine @squares_of(%x : !mono.buffer, %first : index, %rows : index, %count : index)
+    -> tensor<?xf32> {
+  %x16 = mono.load %x[0, %first] [%rows, %count] : tensor<?x?xbf16>
+  %x32 = arith.extf %x16 : tensor<?x?xbf16> to tensor<?x?xf32>
+  %square = mono.call @sum_of_squares(%x32, %rows) : (tensor<?x?xf32>, index) -> tensor<?xf32>
+  mono.yield %square : tensor<?xf32>
+}
+
+// Columns first ..+ count of the normed input.
+mono.routine @normed_columns(%x : !mono.buffer, %gamma : !mono.buffer, %rstd : tensor<?xf32>,
+                             %first : index, %rows : index, %count : index) -> tensor<?x?xf32> {
+  %x16 = mono.load %x[0, %first] [%rows, %count] : tensor<?x?xbf16>
+  %x32 = arith.extf %x16 : tensor<?x?xbf16> to tensor<?x?xf32>
+  %gamma16 = mono.load %gamma[%first] [%count] : tensor<?xbf16>
+  %gamma32 = arith.extf %gamma16 : tensor<?xbf16> to tensor<?xf32>
+  %scaled = mono.call @scale_rows(%x32, %rstd, %rows, %count)
+    : (tensor<?x?xf32>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
+  %y = mono.call @scale_columns(%scaled, %gamma32, %rows, %count)
+    : (tensor<?x?xf32>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
+  mono.yield %y : tensor<?x?xf32>
+}
+
+// RMSNorm of the compressed query, from its mailbox, in two terms.
 mono.routine @norm_query(%q : !mono.mailbox, %gamma : !mono.buffer, %into : !mono.buffer, %n : f32,
                          %eps : f32, %rows : index, %columns : index) {
   %gamma16 = mono.load %gamma[0] [%columns] : tensor<?xbf16>
-  %q16 = mono.receive %q[0, 0] [%rows, %columns] : tensor<?x?xbf16>
-  %q32 = arith.extf %q16 : tensor<?x?xbf16> to tensor<?x?xf32>
-  %qr = mono.call @rms_norm(%q32, %gamma16, %n, %eps, %rows, %columns)
-    : (tensor<?x?xf32>, tensor<?xbf16>, f32, f32, index, index) -> tensor<?x?xbf16>
-  mono.store %qr, %into[0, 0] : tensor<?x?xbf16>
+  %gamma32 = arith.extf %gamma16 : tensor<?xbf16> to tensor<?xf32>
+  %q32 = mono.receive %q[0, 0] [%rows, %columns] : tensor<?x?xf32>
+  %square = mono.call @sum_of_squares(%q32, %rows) : (tensor<?x?xf32>, index) -> tensor<?xf32>
+  %rstd = mono.call @reciprocal_rms(%square, %rows, %n, %eps)
+    : (tensor<?xf32>, index, f32, f32) -> tensor<?xf32>
+  %scaled = mono.call @scale_rows(%q32, %rstd, %rows, %columns)
+    : (tensor<?x?xf32>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
+  %qr = mono.call @scale_columns(%scaled, %gamma32, %rows, %columns)
+    : (tensor<?x?xf32>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
+  mono.call @store_two_terms(%qr, %into, %rows) : (tensor<?x?xf32>, !mono.buffer, index) -> ()
+  mono.yield
+}
+
+// Columns first ..+ count of rows whose normalisation lacks the factor of the row, into a region.
+mono.routine @receive_normed(%scaled : !mono.mailbox, %rstd : tensor<?xf32>, %into : !mono.buffer,
+                             %first : index, %rows : index, %count : index) {
+  %raw16 = mono.receive %scaled[0, %first] [%rows, %count] : tensor<?x?xbf16>
+  %raw = arith.extf %raw16 : tensor<?x?xbf16> to tensor<?x?xf32>
+  %normed = mono.call @scale_rows(%raw, %rstd, %rows, %count)
+    : (tensor<?x?xf32>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
+  %normed16 = arith.truncf %normed : tensor<?x?xf32> to tensor<?x?xbf16>
+  mono.store %normed16, %into[0, %first] : tensor<?x?xbf16>
   mono.yield
 }
