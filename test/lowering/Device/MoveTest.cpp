@@ -23,12 +23,6 @@ void PrintTo(const Shape &s, std::ostream *os) {
   *os << s.rows << "x" << s.p << "x" << s.q << " on " << s.threads;
 }
 
-std::string replaceAll(std::string text, const std::string &what, const std::string &by) {
-  for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
-    text.replace(at, what.size(), by);
-  return text;
-}
-
 class Move : public testing::TestWithParam<Shape> {
 protected:
   Shape s = GetParam();
@@ -36,23 +30,21 @@ protected:
 
   /// `body` works on tensors %x and %y [%R, %C] and stores the results its operands declare.
   std::string schedule(const std::string &outputs, const std::string &body, const char *element) {
-    std::string text = R"(mono.schedule @move target("gfx950") grid(4 x THREADS) {
+    std::string text = R"(mono.schedule @move target("gfx950") grid(4 x $THREADS) {
   %R = mono.param "R" in [1 to 128]
   %P = mono.param "P" in [1 to 128]
   %Q = mono.param "Q" in [1 to 128]
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
   %C = arith.muli %P, %Q : index
-  %xs = mono.operand "x" read [%R, %C] : T
-  %ys = mono.operand "y" read [%R, %C] : T
+  %xs = mono.operand "x" read [%R, %C] : $T
+  %ys = mono.operand "y" read [%R, %C] : $T
 )" + outputs + R"(
   mono.stage "s" (%t) tasks [1] base [0] {
-    %x = mono.load %xs[0, 0] [%R, %C] : tensor<?x?xT>
-    %y = mono.load %ys[0, 0] [%R, %C] : tensor<?x?xT>
+    %x = mono.load %xs[0, 0] [%R, %C] : tensor<?x?x$T>
+    %y = mono.load %ys[0, 0] [%R, %C] : tensor<?x?x$T>
 )" + body + "\n  }\n}\n";
-    text = replaceAll(text, "THREADS", std::to_string(s.threads));
-    text = replaceAll(text, " : T\n", std::string(" : ") + element + "\n");
-    return replaceAll(text, "xT>", std::string("x") + element + ">");
+    return substitute(text, {{"THREADS", std::to_string(s.threads)}, {"T", element}});
   }
 
   template <typename T> struct Run {
@@ -100,23 +92,23 @@ template <typename T> void Move::slices(const char *element) {
   %C2 = arith.ceildivui %C, %c2 : index
   %r0 = arith.divui %R, %c2 : index
   %c0 = arith.divui %C, %c2 : index
-  %a = mono.operand "every_second_column" write [%R, %C2] : T
-  %b = mono.operand "every_second_row" write [%R2, %C] : T
-  %c = mono.operand "corner" write [%R2, %C2] : T
-  %d = mono.operand "row" write [%C] : T
-  %e = mono.operand "column" write [%R] : T
+  %a = mono.operand "every_second_column" write [%R, %C2] : $T
+  %b = mono.operand "every_second_row" write [%R2, %C] : $T
+  %c = mono.operand "corner" write [%R2, %C2] : $T
+  %d = mono.operand "row" write [%C] : $T
+  %e = mono.operand "column" write [%R] : $T
 )",
                   R"(
-    %evenColumns = tensor.extract_slice %x[0, 0] [%R, %C2] [1, 2] : tensor<?x?xT> to tensor<?x?xT>
-    mono.store %evenColumns, %a[0, 0] : tensor<?x?xT>
-    %evenRows = tensor.extract_slice %x[0, 0] [%R2, %C] [2, 1] : tensor<?x?xT> to tensor<?x?xT>
-    mono.store %evenRows, %b[0, 0] : tensor<?x?xT>
-    %corner = tensor.extract_slice %x[%r0, %c0] [%R2, %C2] [1, 1] : tensor<?x?xT> to tensor<?x?xT>
-    mono.store %corner, %c[0, 0] : tensor<?x?xT>
-    %row = tensor.extract_slice %x[%r0, 0] [1, %C] [1, 1] : tensor<?x?xT> to tensor<?xT>
-    mono.store %row, %d[0] : tensor<?xT>
-    %column = tensor.extract_slice %x[0, %c0] [%R, 1] [1, 1] : tensor<?x?xT> to tensor<?xT>
-    mono.store %column, %e[0] : tensor<?xT>
+    %evenColumns = tensor.extract_slice %x[0, 0] [%R, %C2] [1, 2] : tensor<?x?x$T> to tensor<?x?x$T>
+    mono.store %evenColumns, %a[0, 0] : tensor<?x?x$T>
+    %evenRows = tensor.extract_slice %x[0, 0] [%R2, %C] [2, 1] : tensor<?x?x$T> to tensor<?x?x$T>
+    mono.store %evenRows, %b[0, 0] : tensor<?x?x$T>
+    %corner = tensor.extract_slice %x[%r0, %c0] [%R2, %C2] [1, 1] : tensor<?x?x$T> to tensor<?x?x$T>
+    mono.store %corner, %c[0, 0] : tensor<?x?x$T>
+    %row = tensor.extract_slice %x[%r0, 0] [1, %C] [1, 1] : tensor<?x?x$T> to tensor<?x$T>
+    mono.store %row, %d[0] : tensor<?x$T>
+    %column = tensor.extract_slice %x[0, %c0] [%R, 1] [1, 1] : tensor<?x?x$T> to tensor<?x$T>
+    mono.store %column, %e[0] : tensor<?x$T>
 )",
                   element);
   int rows = (R + 1) / 2, columns = (C + 1) / 2, r0 = R / 2, c0 = C / 2;
@@ -133,20 +125,20 @@ template <typename T> void Move::insertions(const char *element) {
   %C2 = arith.ceildivui %C, %c2 : index
   %r0 = arith.divui %R, %c2 : index
   %c0 = arith.divui %C, %c2 : index
-  %a = mono.operand "every_second" write [%R, %C] : T
-  %b = mono.operand "corner" write [%R, %C] : T
-  %c = mono.operand "row" write [%R, %C] : T
+  %a = mono.operand "every_second" write [%R, %C] : $T
+  %b = mono.operand "corner" write [%R, %C] : $T
+  %c = mono.operand "row" write [%R, %C] : $T
 )",
                   R"(
-    %half = tensor.extract_slice %y[0, 0] [%R, %C2] [1, 1] : tensor<?x?xT> to tensor<?x?xT>
-    %combed = tensor.insert_slice %half into %x[0, 0] [%R, %C2] [1, 2] : tensor<?x?xT> into tensor<?x?xT>
-    mono.store %combed, %a[0, 0] : tensor<?x?xT>
-    %part = tensor.extract_slice %y[0, 0] [%R2, %C2] [1, 1] : tensor<?x?xT> to tensor<?x?xT>
-    %cornered = tensor.insert_slice %part into %x[%r0, %c0] [%R2, %C2] [1, 1] : tensor<?x?xT> into tensor<?x?xT>
-    mono.store %cornered, %b[0, 0] : tensor<?x?xT>
-    %row = tensor.extract_slice %y[0, 0] [1, %C] [1, 1] : tensor<?x?xT> to tensor<?xT>
-    %rowed = tensor.insert_slice %row into %x[%r0, 0] [1, %C] [1, 1] : tensor<?xT> into tensor<?x?xT>
-    mono.store %rowed, %c[0, 0] : tensor<?x?xT>
+    %half = tensor.extract_slice %y[0, 0] [%R, %C2] [1, 1] : tensor<?x?x$T> to tensor<?x?x$T>
+    %combed = tensor.insert_slice %half into %x[0, 0] [%R, %C2] [1, 2] : tensor<?x?x$T> into tensor<?x?x$T>
+    mono.store %combed, %a[0, 0] : tensor<?x?x$T>
+    %part = tensor.extract_slice %y[0, 0] [%R2, %C2] [1, 1] : tensor<?x?x$T> to tensor<?x?x$T>
+    %cornered = tensor.insert_slice %part into %x[%r0, %c0] [%R2, %C2] [1, 1] : tensor<?x?x$T> into tensor<?x?x$T>
+    mono.store %cornered, %b[0, 0] : tensor<?x?x$T>
+    %row = tensor.extract_slice %y[0, 0] [1, %C] [1, 1] : tensor<?x?x$T> to tensor<?x$T>
+    %rowed = tensor.insert_slice %row into %x[%r0, 0] [1, %C] [1, 1] : tensor<?x$T> into tensor<?x?x$T>
+    mono.store %rowed, %c[0, 0] : tensor<?x?x$T>
 )",
                   element);
   int r0 = R / 2, c0 = C / 2;
@@ -161,23 +153,23 @@ template <typename T> void Move::reshapes(const char *element) {
   auto r = run<T>(R"(
   %RC = arith.muli %R, %C : index
   %RP = arith.muli %R, %P : index
-  %a = mono.operand "flat" write [%RC] : T
-  %b = mono.operand "long" write [%RP, %Q] : T
-  %c = mono.operand "turned" write [%C, %R] : T
-  %d = mono.operand "rolled" write [%Q, %R, %P] : T
+  %a = mono.operand "flat" write [%RC] : $T
+  %b = mono.operand "long" write [%RP, %Q] : $T
+  %c = mono.operand "turned" write [%C, %R] : $T
+  %d = mono.operand "rolled" write [%Q, %R, %P] : $T
 )",
                   R"(
-    %flat = tensor.collapse_shape %x [[0, 1]] : tensor<?x?xT> into tensor<?xT>
-    mono.store %flat, %a[0] : tensor<?xT>
-    %cube = tensor.expand_shape %x [[0], [1, 2]] output_shape [%R, %P, %Q] : tensor<?x?xT> into tensor<?x?x?xT>
-    %long = tensor.collapse_shape %cube [[0, 1], [2]] : tensor<?x?x?xT> into tensor<?x?xT>
-    mono.store %long, %b[0, 0] : tensor<?x?xT>
-    %e1 = tensor.empty(%C, %R) : tensor<?x?xT>
-    %turned = linalg.transpose ins(%x : tensor<?x?xT>) outs(%e1 : tensor<?x?xT>) permutation = [1, 0]
-    mono.store %turned, %c[0, 0] : tensor<?x?xT>
-    %e2 = tensor.empty(%Q, %R, %P) : tensor<?x?x?xT>
-    %rolled = linalg.transpose ins(%cube : tensor<?x?x?xT>) outs(%e2 : tensor<?x?x?xT>) permutation = [2, 0, 1]
-    mono.store %rolled, %d[0, 0, 0] : tensor<?x?x?xT>
+    %flat = tensor.collapse_shape %x [[0, 1]] : tensor<?x?x$T> into tensor<?x$T>
+    mono.store %flat, %a[0] : tensor<?x$T>
+    %cube = tensor.expand_shape %x [[0], [1, 2]] output_shape [%R, %P, %Q] : tensor<?x?x$T> into tensor<?x?x?x$T>
+    %long = tensor.collapse_shape %cube [[0, 1], [2]] : tensor<?x?x?x$T> into tensor<?x?x$T>
+    mono.store %long, %b[0, 0] : tensor<?x?x$T>
+    %e1 = tensor.empty(%C, %R) : tensor<?x?x$T>
+    %turned = linalg.transpose ins(%x : tensor<?x?x$T>) outs(%e1 : tensor<?x?x$T>) permutation = [1, 0]
+    mono.store %turned, %c[0, 0] : tensor<?x?x$T>
+    %e2 = tensor.empty(%Q, %R, %P) : tensor<?x?x?x$T>
+    %rolled = linalg.transpose ins(%cube : tensor<?x?x?x$T>) outs(%e2 : tensor<?x?x?x$T>) permutation = [2, 0, 1]
+    mono.store %rolled, %d[0, 0, 0] : tensor<?x?x?x$T>
 )",
                   element);
   expect<T>(r.gpu, "flat", R, C, [&](int i, int j) { return r.x(i, j); });

@@ -13,6 +13,16 @@
 
 namespace mono::test {
 
+/// `text` with every "$NAME" replaced by what `names` has for NAME; no name is the start of
+/// another.
+inline std::string substitute(std::string text,
+                              const std::vector<std::pair<std::string, std::string>> &names) {
+  for (const auto &[name, value] : names)
+    for (size_t at = 0; (at = text.find("$" + name, at)) != std::string::npos; at += value.size())
+      text.replace(at, name.size() + 1, value);
+  return text;
+}
+
 class OneGpu {
 public:
   using Params = std::vector<std::pair<std::string, int64_t>>;
