@@ -139,25 +139,39 @@ Expected<std::vector<uint8_t>> mxfp4Kernel() {
   %m = shufflevector <4 x i32> %m0, <4 x i32> poison, <4 x i32> zeroinitializer)");
 }
 
-Expected<std::vector<uint8_t>> instructionKernel(StringRef instruction, bool flushesDenormals) {
-  // Ordinary numbers in v1 to v15; nothing reads what the loop writes, so no wait states are needed
-  // but those after the set-up.
-  std::string text = "s_mov_b32 s20, $0\\0Av_cvt_f32_u32 v1, $1\\0Av_add_f32 v1, 1.0, v1\\0A";
-  for (unsigned reg = 2; reg < 16; ++reg)
+/// Sets up the registers that the rows of Instructions.cpp read and the memory they load; nothing
+/// reads what the loop writes, so no wait states are needed but those after the set-up.
+static std::string setUpRegisters() {
+  std::string text = "v_cvt_f32_u32 v1, v0\\0Av_add_f32 v1, 1.0, v1\\0A";
+  for (unsigned reg = 2; reg < 32; ++reg)
     text += fmt::format("v_mul_f32 v{}, 0.5, v1\\0A", reg);
-  text += "s_mov_b64 vcc, 0x3333\\0As_nop 7\\0A1:\\0A";
+  return text + "s_mov_b64 vcc, 0\\0As_nop 7\\0A"
+                "global_store_dwordx4 v[64:65], v[2:5], off\\0Ads_write_b128 v66, v[2:5]\\0A"
+                "s_waitcnt vmcnt(0) lgkmcnt(0)\\0A";
+}
+
+Expected<std::vector<uint8_t>> instructionKernel(StringRef instruction, bool flushesDenormals) {
+  std::string text = setUpRegisters() + "1:\\0A";
   for (unsigned n = 0; n < 32; ++n)
     text += instruction.str() + "\\0A";
-  text += "s_sub_u32 s20, s20, 1\\0As_cmp_lg_u32 s20, 0\\0As_cbranch_scc1 1b";
-  std::string clobbers = "~{s20},~{vcc},~{scc}";
-  for (unsigned reg = 1; reg < 24; ++reg)
+  text += "s_waitcnt vmcnt(0) lgkmcnt(0)\\0As_sub_u32 s20, s20, 1\\0As_cmp_lg_u32 s20, "
+          "0\\0As_cbranch_scc1 1b";
+  std::string clobbers = "~{vcc},~{scc},~{memory}";
+  for (unsigned reg = 1; reg < 64; ++reg)
     clobbers += fmt::format(",~{{v{}}}", reg);
   return build(fmt::format(R"(
 target triple = "amdgcn-amd-amdhsa"
 declare i32 @llvm.amdgcn.workitem.id.x()
+declare i32 @llvm.amdgcn.workgroup.id.x()
 define amdgpu_kernel void @rate(ptr addrspace(1) %out, i32 %n) #0 {{
   %id = call i32 @llvm.amdgcn.workitem.id.x()
-  call void asm sideeffect "{}", "s,v,{}"(i32 %n, i32 %id)
+  %group = call i32 @llvm.amdgcn.workgroup.id.x()
+  %lds = mul i32 %id, 16
+  %first = mul i32 %group, 4096
+  %offset = add i32 %first, %lds
+  %at = getelementptr i8, ptr addrspace(1) %out, i32 %offset
+  call i32 asm sideeffect "{}", "={{s20}},{{s20}},{{v0}},{{v[64:65]}},{{v66}},{}"(
+      i32 %n, i32 %id, ptr addrspace(1) %at, i32 %lds)
   ret void
 }}
 attributes #0 = {{ "amdgpu-flat-work-group-size"="256,256" "target-cpu"="gfx950"

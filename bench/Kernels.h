@@ -19,8 +19,10 @@ llvm::Expected<std::vector<uint8_t>> bf16Kernel();
 /// Kernel `rate(out, n)`: n rounds of four independent v_mfma_scale_f32_16x16x128_f8f6f4 on MXFP4.
 llvm::Expected<std::vector<uint8_t>> mxfp4Kernel();
 
-/// Kernel `rate(out, n)`: n rounds of 32 times `instruction`, assembly text that may read v1 to v15
-/// and write v16 to v23, in the denormal mode of the argument. Stores nothing.
+/// Kernel `rate(out, n)`: n rounds of 32 times `instruction`, assembly text, in the denormal mode
+/// of the argument. It may read v0 to v31 (ordinary f32 numbers; v0 the work-item), the device
+/// address v[64:65] and the LDS address v66 of 16 bytes a lane, and write v32 to v63, vcc and these
+/// bytes. `out` has 4096 bytes a workgroup, and so has its LDS.
 llvm::Expected<std::vector<uint8_t>> instructionKernel(llvm::StringRef instruction,
                                                        bool flushesDenormals = false);
 

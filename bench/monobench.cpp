@@ -6,8 +6,11 @@
 
 #include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/TargetParser/Host.h"
 
 #include <benchmark/benchmark.h>
+
+#include <fstream>
 
 using namespace llvm;
 
@@ -59,6 +62,22 @@ std::vector<std::string> libraryFlags(const Options &options) {
   return flags;
 }
 
+/// Model of the host's processor, as Linux names it.
+std::string processorModel() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (auto [key, value] = StringRef(line).split(':'); key.trim() == "model name")
+      return value.trim().str();
+  return "unknown";
+}
+
+/// What every number needs beside it; printed, and part of the JSON file.
+void describeRun() {
+  benchmark::AddCustomContext("monobench_version", MONO_VERSION);
+  benchmark::AddCustomContext("processor", processorModel() + " (" + sys::getHostCPUName().str() +
+                                               "), the GPU is emulated");
+}
+
 ExitStatus runBenchmarks(const Options &options) {
   mono::bench::registerCompile();
   mono::bench::registerCheck();
@@ -70,6 +89,7 @@ ExitStatus runBenchmarks(const Options &options) {
     pointers.push_back(flag.data());
   int count = static_cast<int>(pointers.size());
   benchmark::Initialize(&count, pointers.data());
+  describeRun();
   if (benchmark::RunSpecifiedBenchmarks() > 0)
     return Good;
   errs() << "monobench: no benchmark of that name\n" << usage;

@@ -6,8 +6,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Endian.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 
@@ -237,8 +237,16 @@ Expected<StringRef> SafetensorsFile::metadata(StringRef key) const {
   return StringRef(found->second);
 }
 
-static Expected<json::Object> formatHeader(ArrayRef<TensorView> tensors,
-                                           const std::map<std::string, std::string> &metadata) {
+namespace {
+/// The start of a file, and the bytes of data that must follow.
+struct FileStart {
+  std::string text;
+  uint64_t dataBytes = 0;
+};
+} // namespace
+
+static Expected<FileStart> formatStart(ArrayRef<TensorView> tensors,
+                                       const std::map<std::string, std::string> &metadata) {
   json::Object header;
   if (!metadata.empty()) {
     json::Object pairs;
@@ -246,7 +254,28 @@ static Expected<json::Object> formatHeader(ArrayRef<TensorView> tensors,
       pairs[key] = value;
     header["__metadata__"] = std::move(pairs);
   }
-  int64_t offset = 0;
+  uint64_t offset = 0;
+  for (const TensorView &view : tensors) {
+    Expected<uint64_t> bytes = tensorBytes(view.dtype, view.shape);
+    if (!bytes)
+      return addContext(bytes.takeError(), view.name);
+    if (header.get(view.name))
+      return makeError("tensor '{}' appears twice", view.name);
+    uint64_t end = offset + *bytes;
+    header[view.name] = json::Object{{"dtype", dtypeName(view.dtype)},
+                                     {"shape", json::Array(view.shape)},
+                                     {"data_offsets", json::Array{offset, end}}};
+    offset = end;
+  }
+  std::string text = formatv("{0}", json::Value(std::move(header))).str();
+  // Spaces after the header keep the data 8-byte aligned in the file.
+  text.resize(alignTo(text.size(), 8), ' ');
+  char length[lengthBytes];
+  support::endian::write64le(length, text.size());
+  return FileStart{std::string(length, lengthBytes) + text, offset};
+}
+
+static Error checkData(ArrayRef<TensorView> tensors) {
   for (const TensorView &view : tensors) {
     Expected<uint64_t> bytes = tensorBytes(view.dtype, view.shape);
     if (!bytes)
@@ -254,44 +283,90 @@ static Expected<json::Object> formatHeader(ArrayRef<TensorView> tensors,
     if (*bytes != view.data.size())
       return makeError("tensor '{}': expected {} bytes ({}), but got {}", view.name, *bytes,
                        view.describe(), view.data.size());
-    if (header.get(view.name))
-      return makeError("tensor '{}' appears twice", view.name);
-    int64_t end = offset + static_cast<int64_t>(view.data.size());
-    header[view.name] = json::Object{{"dtype", dtypeName(view.dtype)},
-                                     {"shape", json::Array(view.shape)},
-                                     {"data_offsets", json::Array{offset, end}}};
-    offset = end;
   }
-  return header;
+  return Error::success();
 }
 
 Expected<std::string> formatSafetensors(ArrayRef<TensorView> tensors,
                                         const std::map<std::string, std::string> &metadata) {
-  Expected<json::Object> header = formatHeader(tensors, metadata);
-  if (!header)
-    return header.takeError();
-  std::string text = formatv("{0}", json::Value(std::move(*header))).str();
-  // Spaces after the header keep the data 8-byte aligned in the file.
-  text.resize(alignTo(text.size(), 8), ' ');
-  char length[lengthBytes];
-  support::endian::write64le(length, text.size());
-  std::string file(length, lengthBytes);
-  file += text;
+  if (Error error = checkData(tensors))
+    return error;
+  Expected<FileStart> start = formatStart(tensors, metadata);
+  if (!start)
+    return start.takeError();
+  std::string file = std::move(start->text);
   for (const TensorView &view : tensors)
     file.append(reinterpret_cast<const char *>(view.data.data()), view.data.size());
   return file;
 }
 
+SafetensorsWriter::SafetensorsWriter(std::string path, sys::fs::TempFile file, uint64_t dataBytes)
+    : path(std::move(path)), file(std::move(file)), missing(dataBytes) {}
+
+SafetensorsWriter::SafetensorsWriter(SafetensorsWriter &&other)
+    : path(std::move(other.path)), file(std::move(other.file)), missing(other.missing) {
+  other.file.reset();
+}
+
+SafetensorsWriter::~SafetensorsWriter() {
+  if (file)
+    consumeError(file->discard());
+}
+
+Expected<SafetensorsWriter>
+SafetensorsWriter::create(StringRef path, ArrayRef<TensorView> tensors,
+                          const std::map<std::string, std::string> &metadata) {
+  Expected<FileStart> start = formatStart(tensors, metadata);
+  if (!start)
+    return start.takeError();
+  // Beside its final place, so that the last step is a rename.
+  Expected<sys::fs::TempFile> file = sys::fs::TempFile::create(path + ".%%%%%%%%");
+  if (!file)
+    return addContext(file.takeError(), path);
+  SafetensorsWriter writer(path.str(), std::move(*file), start->dataBytes);
+  if (Error error = writer.write(start->text))
+    return error;
+  return writer;
+}
+
+Error SafetensorsWriter::write(StringRef bytes) {
+  raw_fd_ostream out(file->FD, /*shouldClose=*/false);
+  out << bytes;
+  out.flush();
+  if (!out.has_error())
+    return Error::success();
+  std::error_code error = out.error();
+  out.clear_error();
+  return makeError("{}: {}", path, error.message());
+}
+
+Error SafetensorsWriter::append(ArrayRef<uint8_t> bytes) {
+  if (bytes.size() > missing)
+    return makeError("{}: expected at most {} more bytes of data, but got {}", path, missing,
+                     bytes.size());
+  missing -= bytes.size();
+  return write(toStringRef(bytes));
+}
+
+Error SafetensorsWriter::finish() {
+  if (missing != 0)
+    return makeError("{}: expected {} more bytes of data", path, missing);
+  Error error = file->keep(path);
+  file.reset();
+  return addContext(std::move(error), path);
+}
+
 Error writeSafetensors(StringRef path, ArrayRef<TensorView> tensors,
                        const std::map<std::string, std::string> &metadata) {
-  Expected<std::string> file = formatSafetensors(tensors, metadata);
-  if (!file)
-    return file.takeError();
-  Error error = writeToOutput(path, [&](raw_ostream &out) {
-    out << *file;
-    return Error::success();
-  });
-  return addContext(std::move(error), path);
+  if (Error error = checkData(tensors))
+    return addContext(std::move(error), path);
+  Expected<SafetensorsWriter> writer = SafetensorsWriter::create(path, tensors, metadata);
+  if (!writer)
+    return writer.takeError();
+  for (const TensorView &view : tensors)
+    if (Error error = writer->append(view.data))
+      return error;
+  return writer->finish();
 }
 
 } // namespace mono

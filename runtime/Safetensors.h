@@ -4,10 +4,12 @@
 
 #include "runtime/Layout.h"
 
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -83,6 +85,34 @@ private:
 /// the bytes of its shape or a name is used twice.
 llvm::Expected<std::string> formatSafetensors(llvm::ArrayRef<TensorView> tensors,
                                               const std::map<std::string, std::string> &metadata);
+
+/// Writes a file whose data need not be in memory at once: the header first, then the data in the
+/// order of the tensors. The file appears complete or not at all.
+class SafetensorsWriter {
+public:
+  /// Writes the header for tensors of these names, dtypes and shapes; their `data` are not looked
+  /// at.
+  static llvm::Expected<SafetensorsWriter>
+  create(llvm::StringRef path, llvm::ArrayRef<TensorView> tensors,
+         const std::map<std::string, std::string> &metadata);
+  SafetensorsWriter(SafetensorsWriter &&other);
+  SafetensorsWriter &operator=(SafetensorsWriter &&) = delete;
+  /// What is not finished leaves no file.
+  ~SafetensorsWriter();
+
+  /// Appends the next bytes of data.
+  llvm::Error append(llvm::ArrayRef<uint8_t> bytes);
+  /// Gives the file its name. Error when data are missing.
+  llvm::Error finish();
+
+private:
+  SafetensorsWriter(std::string path, llvm::sys::fs::TempFile file, uint64_t dataBytes);
+  llvm::Error write(llvm::StringRef bytes);
+
+  std::string path;
+  std::optional<llvm::sys::fs::TempFile> file; ///< none once finished or moved from
+  uint64_t missing;                            ///< bytes of data still to come
+};
 
 /// Writes such a file; it appears complete or not at all.
 llvm::Error writeSafetensors(llvm::StringRef path, llvm::ArrayRef<TensorView> tensors,

@@ -1,6 +1,6 @@
 // A GLM-5 decoder layer in double precision, straight from its formulas: nothing is rounded between
-// its inputs and its results, keys and values of every head are expanded, and every stage's result
-// can be had by itself. It reads the checkpoint, not the operands cut from it.
+// its inputs and its results, and every stage's result can be had by itself. It reads the
+// checkpoint, not the operands cut from it.
 #pragma once
 
 #include "models/Matmul.h"
@@ -10,7 +10,6 @@
 
 namespace mono::models::glm5 {
 
-inline constexpr double ropeTheta = 1e6;
 inline constexpr double indexNormEps = 1e-6;
 
 /// Rotates consecutive pairs (2i, 2i + 1) of `vector` by position * theta^(-2i / size).
@@ -40,6 +39,15 @@ struct Indexing {
   TokenLists selection;                    ///< a row's min(topk, position + 1) best, ascending
 };
 
+/// Two ways to the same attention.
+enum class AttentionForm {
+  /// Keys and values of every head and token are made from the latents: the definition, and a form
+  /// no kernel uses.
+  Expanded,
+  /// Queries go to the latents instead and outputs come from them, at a hundredth of the work.
+  Absorbed,
+};
+
 struct Attention {
   std::vector<double> query;       ///< [rows, heads, nope + rope], rotated at the end
   std::vector<double> latentQuery; ///< [rows, heads, kvLora] query through the key expansion
@@ -64,7 +72,8 @@ public:
   /// Needs an indexer.
   Indexing index(const DownProjections &down) const;
   /// Attends to these tokens of each row.
-  Attention attend(const DownProjections &down, const TokenLists &selection) const;
+  Attention attend(const DownProjections &down, const TokenLists &selection,
+                   AttentionForm form = AttentionForm::Expanded) const;
   /// Norm, logits and choice of experts.
   Routing routeTokens(const Attention &attention) const;
   /// The experts' input: the normed residual [rows, hidden].
@@ -91,8 +100,15 @@ private:
                              llvm::ArrayRef<uint16_t> cache, size_t entryWidth, size_t first,
                              size_t width, llvm::ArrayRef<double> fresh) const;
   std::vector<double> indexKeys(size_t row, const DownProjections &down) const;
-  void attendHead(size_t head, Attention &attention, llvm::ArrayRef<std::vector<double>> latents,
-                  llvm::ArrayRef<std::vector<double>> ropes) const;
+  /// The chosen tokens of a row.
+  struct Keys {
+    std::vector<double> latents; ///< [tokens, kvLora]
+    std::vector<double> ropes;   ///< [tokens, rope]
+  };
+  std::vector<double> headExpansion(size_t head) const;
+  void absorbQueries(Attention &attention) const;
+  void attendExpanded(size_t head, llvm::ArrayRef<Keys> keys, Attention &attention) const;
+  void attendAbsorbed(llvm::ArrayRef<Keys> keys, Attention &attention) const;
 
   LayerSizes sizes;
   LayerTensors tensors;

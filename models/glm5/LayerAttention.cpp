@@ -1,4 +1,4 @@
-// Attention over the chosen tokens with keys and values expanded from their latents.
+// Attention over the chosen tokens.
 #include "models/glm5/Layer.h"
 
 #include "llvm/Support/Parallel.h"
@@ -25,64 +25,123 @@ static double dot(ArrayRef<double> a, ArrayRef<double> b) {
   return sum;
 }
 
-/// query * W: the head's query in terms of latents; keys [nope, kvLora].
-static void toLatent(ArrayRef<double> query, ArrayRef<double> keys, MutableArrayRef<double> out) {
-  for (size_t d = 0; d < query.size(); ++d)
-    for (size_t c = 0; c < out.size(); ++c)
-      out[c] += query[d] * keys[d * out.size() + c];
+/// out += factor * values.
+static void add(double factor, ArrayRef<double> values, MutableArrayRef<double> out) {
+  for (size_t i = 0; i < out.size(); ++i)
+    out[i] += factor * values[i];
 }
 
-void Glm5Layer::attendHead(size_t head, Attention &attention, ArrayRef<std::vector<double>> latents,
-                           ArrayRef<std::vector<double>> ropes) const {
+static std::vector<double> transposed(ArrayRef<double> matrix, size_t columns) {
+  size_t rows = matrix.size() / columns;
+  std::vector<double> result(matrix.size());
+  for (size_t r = 0; r < rows; ++r)
+    for (size_t c = 0; c < columns; ++c)
+      result[c * rows + r] = matrix[r * columns + c];
+  return result;
+}
+
+/// A head's rows of kv_b_proj [nope + vDim, kvLora]: from a latent to a key, then to a value.
+std::vector<double> Glm5Layer::headExpansion(size_t head) const {
+  std::vector<uint16_t> rows(sizes.kvRows() * sizes.kvLora);
+  size_t bytes = rows.size() * sizeof(uint16_t);
+  checkpoint.read(tensors.kvB, head * bytes,
+                  MutableArrayRef(reinterpret_cast<uint8_t *>(rows.data()), bytes));
+  return toDouble(rows);
+}
+
+/// latentQuery[c] = sum over d of query[d] * key expansion[d, c].
+void Glm5Layer::absorbQueries(Attention &attention) const {
+  parallelFor(0, sizes.heads, [&](size_t head) {
+    std::vector<double> expansion = headExpansion(head);
+    for (size_t row = 0; row < sizes.rows; ++row) {
+      size_t place = row * sizes.heads + head;
+      auto out = MutableArrayRef(attention.latentQuery).slice(place * sizes.kvLora, sizes.kvLora);
+      for (size_t d = 0; d < sizes.nope; ++d)
+        add(attention.query[place * sizes.qkDim() + d],
+            ArrayRef(expansion).slice(d * sizes.kvLora, sizes.kvLora), out);
+    }
+  });
+}
+
+void Glm5Layer::attendExpanded(size_t head, ArrayRef<Keys> keys, Attention &attention) const {
   size_t nope = sizes.nope, rope = sizes.rope, kvRows = sizes.kvRows();
-  CheckpointTensor expansion = tensors.kvB;
-  std::vector<uint8_t> bytes(kvRows * expansion.rowBytes());
-  checkpoint.read(expansion, head * bytes.size(), bytes);
-  std::vector<double> weights =
-      toDouble(ArrayRef(reinterpret_cast<const uint16_t *>(bytes.data()), bytes.size() / 2));
+  std::vector<double> expansion = headExpansion(head);
   double scale = 1 / std::sqrt(static_cast<double>(sizes.qkDim()));
   for (size_t row = 0; row < sizes.rows; ++row) {
-    size_t place = row * sizes.heads + head, count = ropes[row].size() / rope;
+    size_t place = row * sizes.heads + head, count = keys[row].ropes.size() / rope;
     ArrayRef<double> query = ArrayRef(attention.query).slice(place * sizes.qkDim(), sizes.qkDim());
-    toLatent(query.take_front(nope), ArrayRef(weights).take_front(nope * sizes.kvLora),
-             MutableArrayRef(attention.latentQuery).slice(place * sizes.kvLora, sizes.kvLora));
     std::vector<double> expanded =
-        multiplyTransposed(latents[row], count, ArrayRef<double>(weights));
+        multiplyTransposed(keys[row].latents, count, ArrayRef<double>(expansion));
     std::vector<double> p(count);
     for (size_t t = 0; t < count; ++t)
       p[t] = scale * (dot(query.take_front(nope), ArrayRef(expanded).slice(t * kvRows, nope)) +
-                      dot(query.drop_front(nope), ArrayRef(ropes[row]).slice(t * rope, rope)));
+                      dot(query.drop_front(nope), ArrayRef(keys[row].ropes).slice(t * rope, rope)));
     softmax(p);
-    MutableArrayRef<double> out =
-        MutableArrayRef(attention.heads).slice(place * sizes.vDim, sizes.vDim);
+    auto out = MutableArrayRef(attention.heads).slice(place * sizes.vDim, sizes.vDim);
     for (size_t t = 0; t < count; ++t)
-      for (size_t v = 0; v < sizes.vDim; ++v)
-        out[v] += p[t] * expanded[t * kvRows + nope + v];
+      add(p[t], ArrayRef(expanded).slice(t * kvRows + nope, sizes.vDim), out);
   }
 }
 
-Attention Glm5Layer::attend(const DownProjections &down, const TokenLists &selection) const {
+void Glm5Layer::attendAbsorbed(ArrayRef<Keys> keys, Attention &attention) const {
+  size_t heads = sizes.heads, rope = sizes.rope;
+  double scale = 1 / std::sqrt(static_cast<double>(sizes.qkDim()));
+  std::vector<std::vector<double>> latentOutputs; // a row's [heads, kvLora]
+  for (size_t row = 0; row < sizes.rows; ++row) {
+    size_t count = keys[row].ropes.size() / rope;
+    auto latentQuery =
+        ArrayRef(attention.latentQuery).slice(row * heads * sizes.kvLora, heads * sizes.kvLora);
+    std::vector<double> ropeQuery;
+    for (size_t place = row * heads; place < (row + 1) * heads; ++place) {
+      auto query = ArrayRef(attention.query).slice(place * sizes.qkDim() + sizes.nope, rope);
+      ropeQuery.insert(ropeQuery.end(), query.begin(), query.end());
+    }
+    std::vector<double> p =
+        multiplyTransposed(latentQuery, heads, ArrayRef<double>(keys[row].latents));
+    add(1, multiplyTransposed(ropeQuery, heads, ArrayRef<double>(keys[row].ropes)), p);
+    for (double &logit : p)
+      logit *= scale;
+    for (size_t head = 0; head < heads; ++head)
+      softmax(MutableArrayRef(p).slice(head * count, count));
+    latentOutputs.push_back(multiplyTransposed(
+        p, heads, ArrayRef<double>(transposed(keys[row].latents, sizes.kvLora))));
+  }
+  parallelFor(0, heads, [&](size_t head) {
+    std::vector<double> expansion = headExpansion(head);
+    auto values = ArrayRef(expansion).drop_front(sizes.nope * sizes.kvLora);
+    for (size_t row = 0; row < sizes.rows; ++row)
+      for (size_t v = 0; v < sizes.vDim; ++v)
+        attention.heads[(row * heads + head) * sizes.vDim + v] =
+            dot(ArrayRef(latentOutputs[row]).slice(head * sizes.kvLora, sizes.kvLora),
+                values.slice(v * sizes.kvLora, sizes.kvLora));
+  });
+}
+
+Attention Glm5Layer::attend(const DownProjections &down, const TokenLists &selection,
+                            AttentionForm form) const {
   size_t rows = sizes.rows, heads = sizes.heads;
   Attention attention;
   attention.query = multiply(down.q, tensors.qB);
   attention.latentQuery.resize(rows * heads * sizes.kvLora);
   attention.heads.resize(rows * heads * sizes.vDim);
-  std::vector<std::vector<double>> latents, ropes;
+  std::vector<Keys> keys;
   for (size_t row = 0; row < rows; ++row) {
     for (size_t head = 0; head < heads; ++head)
       rotatePairs(MutableArrayRef(attention.query)
                       .slice((row * heads + head) * sizes.qkDim() + sizes.nope, sizes.rope),
                   inputs.positions[row]);
-    latents.push_back(gather(row, selection[row], inputs.cacheKv, sizes.cacheWidth(), 0,
-                             sizes.kvLora, down.latent));
-    ropes.push_back(gather(row, selection[row], inputs.cacheKv, sizes.cacheWidth(), sizes.kvLora,
-                           sizes.rope, down.rope));
+    keys.push_back({gather(row, selection[row], inputs.cacheKv, sizes.cacheWidth(), 0, sizes.kvLora,
+                           down.latent),
+                    gather(row, selection[row], inputs.cacheKv, sizes.cacheWidth(), sizes.kvLora,
+                           sizes.rope, down.rope)});
   }
-  parallelFor(0, heads, [&](size_t head) { attendHead(head, attention, latents, ropes); });
+  absorbQueries(attention);
+  if (form == AttentionForm::Expanded)
+    parallelFor(0, heads, [&](size_t head) { attendExpanded(head, keys, attention); });
+  else
+    attendAbsorbed(keys, attention);
   attention.residual = multiply(attention.heads, tensors.outProj);
-  std::vector<double> x = toDouble(inputs.x);
-  for (size_t i = 0; i < x.size(); ++i)
-    attention.residual[i] += x[i];
+  add(1, toDouble(inputs.x), attention.residual);
   return attention;
 }
 

@@ -26,7 +26,7 @@ LayerCheck::LayerCheck(const LayerCase &layerCase, const Checkpoint &checkpoint)
   } else {
     selection = problem.inputs.selection;
   }
-  attention = layer.attend(down, selection);
+  attention = layer.attend(down, selection, AttentionForm::Absorbed);
 }
 
 std::vector<bool> LayerCheck::expertsInReach() const {
@@ -144,7 +144,8 @@ void LayerCheck::check(ArrayRef<RankOutputs> outputs, Report &report) const {
 
   TokenLists tokens =
       sizes.indexer ? checkSelection(first.lookup("index_topk"), report) : selection;
-  Attention expected = tokens == selection ? attention : layer.attend(down, tokens);
+  Attention expected =
+      tokens == selection ? attention : layer.attend(down, tokens, AttentionForm::Absorbed);
   Routing routing = layer.routeTokens(expected);
   std::vector<double> residual = expected.residual;
   std::vector<bool> same(sizes.rows, golden != nullptr);

@@ -3,7 +3,6 @@
 #include "models/BFloat16.h"
 #include "models/HashTensor.h"
 
-#include <cmath>
 #include <numeric>
 #include <random>
 
@@ -76,19 +75,6 @@ LayerInputs syntheticInputs(const LayerSizes &sizes, uint64_t seed, ArrayRef<int
   for (size_t row = 0; row < (sizes.ordered ? 1 : sizes.rows); ++row)
     fillCaches(inputs, sizes, row, static_cast<size_t>(positions[row]), seed);
   return inputs;
-}
-
-std::vector<float> rotaryTable(const LayerSizes &sizes) {
-  std::vector<float> table(sizes.context * sizes.rope);
-  size_t pairs = sizes.rope / 2;
-  for (size_t position = 0; position < sizes.context; ++position)
-    for (size_t i = 0; i < pairs; ++i) {
-      double angle = static_cast<double>(position) *
-                     std::pow(1e6, -2.0 * static_cast<double>(i) / static_cast<double>(sizes.rope));
-      table[position * sizes.rope + i] = static_cast<float>(std::cos(angle));
-      table[position * sizes.rope + pairs + i] = static_cast<float>(std::sin(angle));
-    }
-  return table;
 }
 
 static void enlargeChannels(MutableArrayRef<uint16_t> matrix, size_t width, size_t channels,

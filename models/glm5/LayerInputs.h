@@ -30,9 +30,6 @@ struct LayerInputs {
 LayerInputs syntheticInputs(const LayerSizes &sizes, uint64_t seed,
                             llvm::ArrayRef<int32_t> positions);
 
-/// The operand cos_sin: cosines and sines of position * theta^(-2i / rope), rounded from double.
-std::vector<float> rotaryTable(const LayerSizes &sizes);
-
 /// Makes one channel in 128 of x and of the cached latents and index keys 16 times larger, as
 /// activations of real models have them. A power of two keeps the values exact.
 void addOutliers(LayerInputs &inputs, const LayerSizes &sizes, uint64_t seed);

@@ -117,8 +117,6 @@ private:
       return bytesOf<int32_t>(inputs.positions);
     if (operand == "block_table")
       return bytesOf<int32_t>(inputs.blockTable);
-    if (operand == "cos_sin")
-      return bytesOf<float>(angles);
     if (operand == "cache_kv")
       return bytesOf<uint16_t>(inputs.cacheKv);
     if (operand == "cache_index")
@@ -130,7 +128,6 @@ private:
   SyntheticCheckpoint checkpoint;
   WeightOperands weights;
   std::vector<int32_t> selection;
-  std::vector<float> angles = rotaryTable(problem.sizes);
   std::unique_ptr<LayerCheck> lazyReference;
   std::vector<bool> reach;
 };

@@ -5,6 +5,9 @@
 
 namespace mono::models::glm5 {
 
+/// Base of the rotary frequencies theta^(-2i / ROPE).
+inline constexpr double ropeTheta = 1e6;
+
 /// The model's dimensions, by default those of GLM-5.
 struct LayerDims {
   size_t hidden = 6144;

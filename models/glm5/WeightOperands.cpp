@@ -5,6 +5,7 @@
 #include "llvm/Support/Parallel.h"
 
 #include <cassert>
+#include <cmath>
 #include <cstring>
 
 using namespace llvm;
@@ -38,6 +39,19 @@ void WeightOperands::rankColumns(const CheckpointTensor &tensor, unsigned rank, 
   parallelFor(0, tensor.rows(), [&](size_t row) {
     checkpoint.read(tensor, row * tensor.rowBytes() + rank * share, out.slice(row * share, share));
   });
+}
+
+/// cos_sin: for each position the cosines of all pairs, then their sines, rounded from double.
+void WeightOperands::angles(Bytes out) const {
+  size_t pairs = sizes.rope / 2;
+  for (size_t place = 0; place < sizes.context * sizes.rope; ++place) {
+    size_t position = place / sizes.rope, column = place % sizes.rope;
+    double frequency =
+        std::pow(ropeTheta, -static_cast<double>(column % pairs) / static_cast<double>(pairs));
+    double angle = static_cast<double>(position) * frequency;
+    float value = static_cast<float>(column < pairs ? std::cos(angle) : std::sin(angle));
+    std::memcpy(&out[place * sizeof(float)], &value, sizeof(float));
+  }
 }
 
 /// All that is multiplied with the normed input, one below the other.
@@ -99,6 +113,7 @@ const WeightOperands::Entry *WeightOperands::find(StringRef operand) {
   static constexpr auto gate = Projection::Gate, up = Projection::Up, down = Projection::Down;
   static const Entry entries[] = {
       {"w_in", [](const W &w, const Piece &p) { w.whole(w.tensors.inputNorm, p.out); }},
+      {"cos_sin", [](const W &w, const Piece &p) { w.angles(p.out); }},
       {"w_a", [](const W &w, const Piece &p) { w.downProjections(p.out); }},
       {"q_norm", [](const W &w, const Piece &p) { w.whole(w.tensors.qANorm, p.out); }},
       {"kv_norm", [](const W &w, const Piece &p) { w.whole(w.tensors.kvANorm, p.out); }},

@@ -1,4 +1,5 @@
-// The weight operands of glm5_layer, rank by rank, cut from the tensors of a checkpoint.
+// The constant operands of glm5_layer, rank by rank: weights cut from the tensors of a checkpoint,
+// and the table of rotary angles.
 #pragma once
 
 #include "models/glm5/LayerTensors.h"
@@ -11,11 +12,11 @@ public:
   WeightOperands(const LayerSizes &sizes, unsigned layer, const Checkpoint &checkpoint)
       : sizes(sizes), tensors(sizes, layer), checkpoint(checkpoint) {}
 
-  /// Whether the operand is a weight and made here.
+  /// Whether the operand is constant over launches and made here.
   static bool has(llvm::StringRef operand);
 
-  /// Writes the row-major bytes of a weight operand of rank `rank`: all of it, or expert `slice` of
-  /// an operand of all experts. `out` has exactly their bytes, aligned for its elements.
+  /// Writes the row-major bytes of a constant operand of rank `rank`: all of it, or expert `slice`
+  /// of an operand of all experts. `out` has exactly their bytes, aligned for its elements.
   void fill(unsigned rank, llvm::StringRef operand, size_t slice,
             llvm::MutableArrayRef<uint8_t> out) const;
 
@@ -34,6 +35,7 @@ private:
   void rankColumns(const CheckpointTensor &tensor, unsigned rank, Bytes out) const;
   void rankRows(const CheckpointTensor &tensor, unsigned rank, Bytes out) const;
 
+  void angles(Bytes out) const;
   void downProjections(Bytes out) const;
   void keyExpansion(unsigned rank, Bytes out) const;
   void valueExpansion(unsigned rank, Bytes out) const;

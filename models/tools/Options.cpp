@@ -42,6 +42,9 @@ struct CommandLine {
   cl::opt<std::string> checks{"checks", cl::value_desc("[-]NAME,...|all|none"),
                               cl::desc("checks of the emulator to switch on, or off with '-'"),
                               cl::cat(category)};
+  cl::opt<std::string> mfmaOrder{"mfma-order", cl::init("0"), cl::value_desc("SEED"),
+                                 cl::desc("order of the emulator's sums in matrix instructions"),
+                                 cl::cat(category)};
   cl::opt<std::string> stats{"stats",
                              cl::ValueOptional,
                              cl::init("none"),
@@ -112,6 +115,12 @@ Error parseChecks(StringRef text, RunOptions &options) {
   return Error::success();
 }
 
+Error parseMfmaOrder(StringRef text, RunOptions &options) {
+  if (text.getAsInteger(10, options.mfmaOrder))
+    return makeError("--mfma-order: expected a seed, but got '{}'", text);
+  return Error::success();
+}
+
 /// Options that make no sense together.
 Error checkTogether(const CommandLine &line, const RunOptions &options) {
   int sources =
@@ -126,6 +135,8 @@ Error checkTogether(const CommandLine &line, const RunOptions &options) {
     return makeError("--coherence is about the emulator: expected --device=emu");
   if (!options.checks.empty() && options.device != DeviceKind::Emulator)
     return makeError("--checks is about the emulator: expected --device=emu");
+  if (line.mfmaOrder.getNumOccurrences() && options.device != DeviceKind::Emulator)
+    return makeError("--mfma-order is about the emulator: expected --device=emu");
   if (options.stats != StatsFormat::None && options.device != DeviceKind::Emulator)
     return makeError("--stats is about the emulator: expected --device=emu");
   return Error::success();
@@ -150,6 +161,8 @@ Expected<RunOptions> convert(const CommandLine &line) {
   if (Error error = parseCoherence(line.coherence, options))
     return error;
   if (Error error = parseChecks(line.checks, options))
+    return error;
+  if (Error error = parseMfmaOrder(line.mfmaOrder, options))
     return error;
   if (line.verify.getNumOccurrences())
     if (Error error = parseVerify(line.verify, options))

@@ -32,6 +32,7 @@ struct RunOptions {
   std::optional<uint64_t> verifySeed;
   std::optional<uint64_t> adversarialSeed; ///< of the emulator's memory model; none: coherent
   std::string checks; ///< of the emulator, a list as emu::Checks::apply() takes it; empty: default
+  uint64_t mfmaOrder = 0; ///< emu::Options::mfmaOrder
   std::string goldenCase;
 };
 

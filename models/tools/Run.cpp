@@ -177,6 +177,7 @@ Expected<Plan> makePlan(const RunOptions &options) {
 
 emu::Options emulatorOptions(const RunOptions &options) {
   emu::Options result;
+  result.mfmaOrder = options.mfmaOrder;
   if (options.adversarialSeed) {
     result.coherence = emu::Coherence::adversarial(*options.adversarialSeed);
     result.checks = emu::Checks::thorough();

@@ -48,6 +48,10 @@ struct Options {
   unsigned quantum = 20'000;
   Checks checks = Checks::defaults();
   Coherence coherence;
+  /// Seed of the order in which a matrix instruction sums; 0: k ascending, which is the fastest.
+  /// The hardware's order is not documented, so a correct kernel's results move only within
+  /// rounding.
+  uint64_t mfmaOrder = 0;
   /// A deadlock must also last this long before it is reported while memory is mapped or shared
   /// that the host or another process may write (mapHost, share).
   unsigned deadlockPatienceMs = 2000;

@@ -409,6 +409,7 @@ public:
     if (options.checks.has(Check::GlobalRace))
       race = std::make_unique<RaceGlobal>(memory, ranks);
     for (const auto &launch : launches) {
+      launch->context.mfmaOrder = options.mfmaOrder;
       launch->context.coherence = caches.get();
       launch->context.race = race.get();
     }

@@ -25,9 +25,13 @@ TEST_F(Monobench, WritesJson) {
   ASSERT_TRUE(bool(file));
   auto json = llvm::json::parse((*file)->getBuffer());
   ASSERT_TRUE(bool(json)) << llvm::toString(json.takeError());
+  const llvm::json::Object &context = *json->getAsObject()->getObject("context");
+  EXPECT_TRUE(context.getString("monobench_version"));
+  EXPECT_TRUE(context.getString("processor"));
+  EXPECT_NE((result.out + result.err).find("processor: "), std::string::npos);
   const llvm::json::Array &runs = *json->getAsObject()->getArray("benchmarks");
   ASSERT_EQ(runs.size(), 1u);
-  EXPECT_GT(*runs[0].getAsObject()->getNumber("MAC"), 0);
+  EXPECT_GT(*runs[0].getAsObject()->getNumber("MAC/s"), 0);
 }
 
 } // namespace

@@ -58,6 +58,9 @@ TEST_F(Monorun, UsageIsStatusTwo) {
         {"x.hsaco", "--checks=-bound"});
   fails(2, "--checks is about the emulator: expected --device=emu",
         {"x.hsaco", "--checks=none", "--device=hip"});
+  fails(2, "--mfma-order: expected a seed, but got 'x'", {"x.hsaco", "--mfma-order=x"});
+  fails(2, "--mfma-order is about the emulator: expected --device=emu",
+        {"x.hsaco", "--mfma-order=1", "--device=hip"});
   fails(2, "--trace is not available yet", {"x.hsaco", "--trace=t.json"});
 }
 

@@ -73,6 +73,11 @@ TEST_P(GoldenLayer, EveryStageAgrees) {
   Attention attention = layer.attend(down, indexing.selection);
   EXPECT_LT(error(attention.residual, golden.attnResidual), rotated);
 
+  // The form by which kernels are judged is the same function.
+  Attention absorbed = layer.attend(down, indexing.selection, AttentionForm::Absorbed);
+  EXPECT_LT(error(absorbed.heads, attention.heads), 1e-12);
+  EXPECT_LT(error(absorbed.residual, attention.residual), 1e-12);
+
   Routing routing = layer.routeTokens(attention);
   EXPECT_LT(error(routing.logits, golden.routing.logits), rotated);
   EXPECT_EQ(routing.ids, golden.routing.ids);

@@ -64,15 +64,6 @@ Vector rms(const Vector &x, const Vector &weight) {
   return out;
 }
 
-void rotate(Vector &v, size_t first, size_t size, double position) {
-  for (size_t i = 0; i < size; i += 2) {
-    double angle = position / std::pow(1e6, static_cast<double>(i) / static_cast<double>(size));
-    double a = v[first + i], b = v[first + i + 1];
-    v[first + i] = a * std::cos(angle) - b * std::sin(angle);
-    v[first + i + 1] = b * std::cos(angle) + a * std::sin(angle);
-  }
-}
-
 double dot(const Vector &a, const Vector &b) {
   double sum = 0;
   for (size_t i = 0; i < a.size(); ++i)
@@ -114,6 +105,17 @@ private:
   }
   double position(size_t s) { return in("positions")[s]; }
 
+  /// Rotates the pairs that begin at `first` by the angles of row `s`.
+  void rotate(Vector &v, size_t first, size_t s) {
+    size_t pairs = sizes.rope / 2, table = static_cast<size_t>(position(s)) * sizes.rope;
+    for (size_t i = 0; i < pairs; ++i) {
+      double cosine = in("cos_sin")[table + i], sine = in("cos_sin")[table + pairs + i];
+      double a = v[first + 2 * i], b = v[first + 2 * i + 1];
+      v[first + 2 * i] = a * cosine - b * sine;
+      v[first + 2 * i + 1] = b * cosine + a * sine;
+    }
+  }
+
   void store(const char *cache, size_t s, const Vector &entry) {
     size_t place = cacheRow(s, static_cast<size_t>(position(s)));
     llvm::copy(entry, outputs[cache].begin() + static_cast<ptrdiff_t>(place * entry.size()));
@@ -121,11 +123,11 @@ private:
 
   void project(size_t s) {
     Vector h = rms(part(in("x"), s * sizes.hidden, sizes.hidden), in("w_in"));
-    Vector all = times(in("w_a"), 0, sizes.downRows(), h);
+    Vector all = times(in("w_a"), 0, sizes.paddedDownRows(), h);
     q.push_back(rms(part(all, 0, sizes.qLora), in("q_norm")));
     Vector entry = rms(part(all, sizes.qLora, sizes.kvLora), in("kv_norm"));
     llvm::append_range(entry, part(all, sizes.qLora + sizes.kvLora, sizes.rope));
-    rotate(entry, sizes.kvLora, sizes.rope, position(s));
+    rotate(entry, sizes.kvLora, s);
     store("cache_kv", s, entry);
     if (!sizes.indexer)
       return;
@@ -139,7 +141,7 @@ private:
     for (size_t i = 0; i < key.size(); ++i)
       key[i] = (key[i] - mean) / std::sqrt(square - mean * mean + 1e-6) * in("index_norm_w")[i] +
                in("index_norm_b")[i];
-    rotate(key, 0, sizes.rope, position(s));
+    rotate(key, 0, s);
     store("cache_index", s, key);
     headWeights.push_back(part(all, first + sizes.indexDim, sizes.indexHeads));
   }
@@ -148,7 +150,7 @@ private:
     Vector query = times(in("w_iq"), 0, sizes.indexHeads * sizes.indexDim, q[s]);
     Vector scores(static_cast<size_t>(position(s)) + 1);
     for (size_t head = 0; head < sizes.indexHeads; ++head) {
-      rotate(query, head * sizes.indexDim, sizes.rope, position(s));
+      rotate(query, head * sizes.indexDim, s);
       for (size_t t = 0; t < scores.size(); ++t) {
         Vector key = part(outputs["cache_index"], cacheRow(s, t) * sizes.indexDim, sizes.indexDim);
         double product = dot(part(query, head * sizes.indexDim, sizes.indexDim), key);
@@ -170,7 +172,7 @@ private:
   /// One head in the absorbed form; its part of the projected output.
   Vector attend(size_t s, size_t rank, size_t head, const std::vector<int32_t> &tokens) {
     Vector query = times(in("w_qb", rank), head * sizes.qkDim(), sizes.qkDim(), q[s]);
-    rotate(query, sizes.nope, sizes.rope, position(s));
+    rotate(query, sizes.nope, s);
     Vector wide =
         times(in("w_uk", rank), head * sizes.kvLora, sizes.kvLora, part(query, 0, sizes.nope));
     llvm::append_range(wide, part(query, sizes.nope, sizes.rope));

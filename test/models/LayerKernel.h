@@ -9,6 +9,9 @@ namespace mono::test {
 /// The manifest of a kernel with these sizes; every operand row-major.
 Manifest layerManifest(const models::glm5::LayerSizes &sizes);
 
+/// A code object that carries the manifest; its code does nothing.
+std::vector<uint8_t> layerCodeObject(const Manifest &manifest);
+
 /// What such a kernel leaves on every rank, rounded to the operands' types at the end.
 std::vector<models::RankOutputs> runLayer(const Manifest &manifest, models::Problem &problem);
 

@@ -53,6 +53,8 @@ TEST(LayerSizes, WithoutIndexerItsOperandsAreGone) {
   EXPECT_EQ(manifest.operand("cache_index"), nullptr);
   EXPECT_EQ(manifest.operand("index_topk")->access, OperandAccess::Read);
   EXPECT_EQ(manifest.operand("w_a")->type.shape[0], 2624);
+  sizes.rope = 60; // 2620 rows
+  EXPECT_EQ(sizes.paddedDownRows(), 2624u);
 }
 
 TEST(LayerSizes, ParametersAreChecked) {
@@ -81,7 +83,7 @@ TEST(LayerSizes, OrderedRowsMustFitTheirSequence) {
 TEST(LayerSizes, OperandsAreChecked) {
   Manifest manifest = test::layerManifest(LayerSizes{});
   manifest.operands.pop_back();
-  EXPECT_EQ(fault(manifest), "expected 29 operands, but got 28");
+  EXPECT_EQ(fault(manifest), "expected 30 operands, but got 29");
   EXPECT_EQ(fault(with("V_DIM", 128)),
             "operand 'w_uv': expected bf16 [1024, 512], but got bf16 [2048, 512]");
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 
 using namespace mono;
@@ -87,7 +88,7 @@ TEST_F(WeightOperandsTest, KnowsEveryWeightAndNothingElse) {
   for (const LayerOperand &operand : layerOperands(sizes)) {
     llvm::StringRef name = operand.name;
     bool weight = name.starts_with("w_") || name.ends_with("_norm") ||
-                  name.starts_with("index_norm") || name == "bias";
+                  name.starts_with("index_norm") || name == "bias" || name == "cos_sin";
     EXPECT_EQ(WeightOperands::has(name), weight) << operand.name;
   }
 }
@@ -98,8 +99,27 @@ TEST_F(WeightOperandsTest, DownProjectionsStandBelowEachOther) {
   EXPECT_EQ(bf16(wA, 16 * 64 + 2), expected(tensors.kvA, 0, 2));
   EXPECT_EQ(bf16(wA, (16 + 12) * 64), expected(tensors.indexK, 0, 0));
   EXPECT_EQ(bf16(wA, (16 + 12 + 8 + 1) * 64 + 63), expected(tensors.indexWeights, 1, 63));
+  // 38 rows, then zeros up to 48.
+  EXPECT_EQ(wA.size(), 48u * 64 * 2);
+  EXPECT_NE(bf16(wA, 37 * 64), 0);
+  EXPECT_EQ(bf16(wA, 38 * 64), 0);
+  EXPECT_EQ(bf16(wA, 47 * 64 + 63), 0);
   sizes.indexer = false;
-  EXPECT_EQ(bytes(1, "w_a").size(), (16u + 12) * 64 * 2);
+  EXPECT_EQ(bytes(1, "w_a").size(), 32u * 64 * 2);
+  EXPECT_EQ(bf16(bytes(1, "w_a"), 28 * 64), 0);
+}
+
+TEST_F(WeightOperandsTest, AnglesAreATable) {
+  // Two pairs of frequencies 1 and 1e-3; position 3 begins at 12.
+  sizes.context = sizes.page = 4;
+  std::vector<uint8_t> table = bytes(0, "cos_sin");
+  std::vector<float> values(table.size() / 4);
+  std::memcpy(values.data(), table.data(), table.size());
+  ASSERT_EQ(values.size(), 16u);
+  EXPECT_FLOAT_EQ(values[12], std::cos(3.0f));
+  EXPECT_FLOAT_EQ(values[13], std::cos(0.003f));
+  EXPECT_FLOAT_EQ(values[14], std::sin(3.0f));
+  EXPECT_FLOAT_EQ(values[15], std::sin(0.003f));
 }
 
 TEST_F(WeightOperandsTest, HeadsOfARank) {

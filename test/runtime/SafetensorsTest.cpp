@@ -200,6 +200,58 @@ TEST(Safetensors, WriterChecksSizesAndNames) {
             "tensor 'x' appears twice");
 }
 
+/// A path in a folder of its own, which is empty again at the end.
+class StreamedSafetensors : public testing::Test {
+protected:
+  void SetUp() override {
+    ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("streamed", folder));
+    path = (folder + "/out.safetensors").str();
+  }
+  void TearDown() override { llvm::sys::fs::remove_directories(folder); }
+  size_t files() const {
+    std::error_code error;
+    size_t count = 0;
+    for (llvm::sys::fs::directory_iterator at(folder, error), end; at != end; at.increment(error))
+      ++count;
+    return count;
+  }
+
+  llvm::SmallString<128> folder;
+  std::string path;
+  std::vector<TensorView> tensors = {{"a", DType::I32, {2}, {}}, {"b", DType::U8, {3}, {}}};
+};
+
+TEST_F(StreamedSafetensors, IsTheSameFileAsOneWrittenAtOnce) {
+  std::vector<uint8_t> bytes = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+  auto writer = SafetensorsWriter::create(path, tensors, {{"k", "v"}});
+  ASSERT_TRUE(bool(writer)) << llvm::toString(writer.takeError());
+  for (size_t at : {0, 3, 9}) // pieces need not end where tensors do
+    ASSERT_FALSE(bool(writer->append(llvm::ArrayRef(bytes).slice(at, at == 0   ? 3
+                                                                     : at == 3 ? 6
+                                                                               : 2))));
+  EXPECT_FALSE(llvm::sys::fs::exists(path));
+  ASSERT_FALSE(bool(writer->finish()));
+  EXPECT_EQ(files(), 1u);
+  tensors[0].data = llvm::ArrayRef(bytes).take_front(8);
+  tensors[1].data = llvm::ArrayRef(bytes).drop_front(8);
+  auto written = llvm::MemoryBuffer::getFile(path);
+  ASSERT_TRUE(bool(written));
+  EXPECT_EQ((*written)->getBuffer(), formatSafetensors(tensors, {{"k", "v"}}).get());
+}
+
+TEST_F(StreamedSafetensors, LeavesNothingWhenDataAreMissingOrTooMany) {
+  std::vector<uint8_t> bytes(12);
+  {
+    auto writer = SafetensorsWriter::create(path, tensors, {});
+    ASSERT_TRUE(bool(writer)) << llvm::toString(writer.takeError());
+    EXPECT_EQ(llvm::toString(writer->append(bytes)),
+              path + ": expected at most 11 more bytes of data, but got 12");
+    EXPECT_FALSE(bool(writer->append(llvm::ArrayRef(bytes).take_front(4))));
+    EXPECT_EQ(llvm::toString(writer->finish()), path + ": expected 7 more bytes of data");
+  }
+  EXPECT_EQ(files(), 0u);
+}
+
 TEST(Safetensors, WritesAndMapsFiles) {
   llvm::SmallString<128> path;
   ASSERT_FALSE(llvm::sys::fs::createTemporaryFile("mono-test", "safetensors", path));

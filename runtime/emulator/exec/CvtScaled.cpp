@@ -15,7 +15,6 @@ namespace mono::emu::valu {
 namespace {
 
 using numeric::FloatFormat;
-using numeric::Rounding;
 
 /// The registers of one packed operand, all its dwords for all lanes. Elements are packed
 /// little-endian without gaps: element n has bits [n * width, (n + 1) * width).
@@ -52,6 +51,7 @@ public:
     if (shift + width > 32)
       rows[word + 1].dword[lane] = code >> (32 - shift);
   }
+  void setDword(unsigned lane, unsigned n, uint32_t value) { rows[n].dword[lane] = value; }
   void store(Wave &wave, const Instruction &inst) {
     const uint64_t mask = writeMask(wave, inst);
     for (unsigned n = 0; n < Dwords; ++n)
@@ -90,22 +90,25 @@ constexpr float scaleOfField(uint32_t field) {
   return std::bit_cast<float>(field == 0 ? 0x00400000 : normal);
 }
 
-/// The power of two in the exponent field of the scale operand, or its reciprocal; exact.
+/// What elements are multiplied by: the power of two in the exponent field of the scale operand, or
+/// its reciprocal; exact.
 class ScaleRow {
 public:
-  ScaleRow(Wave &wave, const Instruction &inst, unsigned index)
-      : row(fetchRow(wave, inst, inst.src[index], 0, ValueKind::Bits32, buffer)) {}
-  ScaleRow(const ScaleRow &) = delete;
-  float operator[](unsigned lane) const { return scaleOfField(field(lane)); }
-  float reciprocal(unsigned lane) const {
-    const uint32_t f = field(lane);
-    return scaleOfField(f == 255 ? f : 254 - f);
+  enum class Use : uint8_t { Multiply, Divide };
+
+  ScaleRow(Wave &wave, const Instruction &inst, unsigned index, Use use) {
+    LaneBuffer buffer;
+    const uint32_t *row = fetchRow(wave, inst, inst.src[index], 0, ValueKind::Bits32, buffer);
+    for (unsigned lane = 0; lane < Wave::lanes; ++lane) {
+      const uint32_t field = row[lane] >> 23 & 0xff;
+      const uint32_t inverse = field == 255 ? field : 254 - field;
+      factors[lane] = scaleOfField(use == Use::Divide ? inverse : field);
+    }
   }
+  float operator[](unsigned lane) const { return factors[lane]; }
 
 private:
-  uint32_t field(unsigned lane) const { return row[lane] >> 23 & 0xff; }
-  LaneBuffer buffer;
-  const uint32_t *row;
+  alignas(64) float factors[Wave::lanes];
 };
 
 // ---- widening ------------------------------------------------------------------------------
@@ -127,15 +130,21 @@ template <const FloatFormat &From, const FloatFormat &To, unsigned Count>
 [[gnu::noinline]] void widen(Wave &wave, const Instruction &inst, unsigned first) {
   constexpr unsigned sourceDwords = Count > 2 ? dwordsFor(Count, From) : 1;
   const PackedRows<sourceDwords> source(wave, inst, 0, ValueKind::Bits32);
-  const ScaleRow scale(wave, inst, 1);
+  const ScaleRow scale(wave, inst, 1, ScaleRow::Use::Multiply);
   // FP16_OVFL keeps finite numbers finite and leaves infinity alone.
   const bool overflows = FloatMode(wave).fp16Overflow;
   PackedResult<dwordsFor(Count, To)> result;
-  for (unsigned n = 0; n < Count; ++n)
+  constexpr unsigned eachDword = To.bits() == 16 && Count > 1 ? 2 : 1;
+  for (unsigned n = 0; n < Count; n += eachDword)
+#pragma clang loop vectorize(assume_safety) vectorize_width(8)
     for (unsigned lane = 0; lane < Wave::lanes; ++lane) {
-      const float value = elementValue<From>(source.element(lane, first + n, From.bits()));
-      const bool clampHalf = overflows && std::fabs(value) < INFINITY;
-      result.set(lane, n, To.bits(), widenedCode<To>(value * scale[lane], clampHalf));
+      uint32_t dword = 0;
+      for (unsigned half = 0; half < eachDword; ++half) {
+        const float value = elementValue<From>(source.element(lane, first + n + half, From.bits()));
+        const bool clampHalf = overflows && std::fabs(value) < INFINITY;
+        dword |= widenedCode<To>(value * scale[lane], clampHalf) << (16 * half);
+      }
+      result.setDword(lane, n / eachDword, dword);
     }
   if constexpr (Count == 1 && To.bits() == 16)
     storeElement(wave, inst, result.row(), 16, inst.opSel >> 3);
@@ -182,7 +191,7 @@ public:
   [[gnu::noinline]] static void run(Wave &wave, const Instruction &inst) {
     const Source first(wave, inst, 0, kindOf(From));
     const Source second(wave, inst, sourceCount - 1, kindOf(From));
-    const ScaleRow scale(wave, inst, scaleIndex);
+    const ScaleRow scale(wave, inst, scaleIndex, ScaleRow::Use::Divide);
     const numeric::Overflow overflow = overflowOf(wave);
     LaneBuffer random;
     if constexpr (Stochastic)
@@ -192,7 +201,7 @@ public:
       for (unsigned lane = 0; lane < Wave::lanes; ++lane) {
         // The quotient is exact, or Inf, or below every format's least denormal.
         const float value = elementValue<From>(sourceCode(first, second, lane, n));
-        const float quotient = value * scale.reciprocal(lane);
+        const float quotient = value * scale[lane];
         result.set(lane, n, To.bits(), code(quotient, overflow, random.dword[lane]));
       }
     store(wave, inst, result);
@@ -215,7 +224,7 @@ private:
   static uint32_t code(float value, numeric::Overflow overflow, uint32_t &random) {
     if constexpr (!Stochastic)
       return numeric::encodeNearest<To>(value, overflow);
-    const uint32_t result = numeric::encode(To, value, Rounding::Stochastic, overflow, random);
+    const uint32_t result = numeric::encodeStochastic<To>(value, overflow, random);
     random = nextRandom(random);
     return result;
   }

@@ -8,7 +8,6 @@ namespace mono::emu::valu {
 namespace {
 
 using numeric::FloatFormat;
-using numeric::Rounding;
 
 // ---- widening ------------------------------------------------------------------------------
 
@@ -64,8 +63,8 @@ template <const FloatFormat &Format> void narrowStochastic(Wave &wave, const Ins
   const uint32_t *random = fetchRow(wave, inst, inst.src[1], 0, ValueKind::Bits32, buffers[1]);
   const numeric::Overflow overflow = overflowFor<Format>(wave);
   for (unsigned lane = 0; lane < Wave::lanes; ++lane)
-    result.dword[lane] = numeric::encode(Format, std::bit_cast<float>(value[lane]),
-                                         Rounding::Stochastic, overflow, random[lane]);
+    result.dword[lane] = numeric::encodeStochastic<Format>(std::bit_cast<float>(value[lane]),
+                                                           overflow, random[lane]);
   storeElement(wave, inst, result.dword, bits, inst.opSel >> (bits == 8 ? 2 : 3));
 }
 

@@ -2,6 +2,7 @@
 #include "runtime/emulator/exec/AtomicOperations.h"
 #include "runtime/emulator/exec/Handlers.h"
 #include "runtime/emulator/exec/LaneMemory.h"
+#include "runtime/emulator/exec/LaneTranspose.h"
 #include "runtime/emulator/exec/LdsAccess.h"
 
 namespace mono::emu {
@@ -10,8 +11,36 @@ namespace {
 // ---- reads and writes
 // ----------------------------------------------------------------------------
 
+/// The first `Bytes` bytes, 4, 8 or 16, in a vector of four dwords.
+template <unsigned Bytes> __m128i loadDwords(const uint8_t *from) {
+  if constexpr (Bytes == 16)
+    return _mm_loadu_si128(reinterpret_cast<const __m128i *>(from));
+  else if constexpr (Bytes == 8)
+    return _mm_loadu_si64(from);
+  else
+    return _mm_loadu_si32(from);
+}
+
+/// read() of whole registers by all lanes.
+template <unsigned Bytes> void readAll(Wave &w, const Instruction &i) {
+  LdsAddresses at(w, i);
+  LdsAccess lds(w, i);
+  const uint8_t *from[Wave::lanes];
+  for (unsigned lane = 0; lane < Wave::lanes; ++lane) {
+    from[lane] = lds.forRead(lane, uint64_t(at.base[lane]) + uint32_t(i.offset), Bytes);
+    if (!from[lane])
+      return;
+  }
+  const auto load = [&](unsigned lane) { return loadDwords<Bytes>(from[lane]); };
+  transposeToRegisters<Bytes / 4>(load, w.vgpr(i.dst[0]));
+  issueDs(w, i, Bytes / 4);
+}
+
 template <unsigned Bytes, Element element = Element::Dwords>
 void read(Wave &w, const Instruction &i) {
+  if constexpr (Bytes >= 4 && std::has_single_bit(Bytes))
+    if (w.exec() == Wave::allLanes)
+      return readAll<Bytes>(w, i);
   constexpr unsigned registers = registersFor(Bytes);
   LdsAddresses at(w, i);
   LdsAccess lds(w, i);

@@ -6,6 +6,7 @@
 #include "runtime/emulator/Memory.h"
 #include "runtime/emulator/RaceGlobal.h"
 #include "runtime/emulator/exec/ExecStats.h"
+#include "runtime/emulator/exec/LaneTranspose.h"
 #include "runtime/emulator/exec/Workgroup.h"
 
 #include <array>
@@ -120,6 +121,26 @@ template <unsigned Bytes> inline void loadShared(const uint8_t *from, uint32_t *
   }
 }
 
+/// loadShared() of 4, 8 or 16 bytes into a vector of four dwords.
+template <unsigned Bytes> inline __m128i loadSharedVector(const uint8_t *from) {
+  if constexpr (Bytes == 4) {
+    uint32_t dword;
+    loadShared<4>(from, &dword);
+    return _mm_cvtsi32_si128(int(dword));
+  } else {
+    if (reinterpret_cast<uintptr_t>(from) % 8 != 0) [[unlikely]] {
+      alignas(16) uint32_t dwords[4] = {};
+      loadShared<Bytes>(from, dwords);
+      return _mm_load_si128(reinterpret_cast<const __m128i *>(dwords));
+    }
+    auto *words = reinterpret_cast<int64_t *>(const_cast<uint8_t *>(from));
+    const auto word = [&](unsigned n) {
+      return Bytes > 8 * n ? std::atomic_ref(words[n]).load(std::memory_order_relaxed) : 0;
+    };
+    return _mm_set_epi64x(word(1), word(0));
+  }
+}
+
 /// The counterpart for stores; returns whether a byte changed.
 template <unsigned Bytes> inline bool storeShared(uint8_t *to, const uint32_t *from) {
   auto store = [&](auto *p, auto value) {
@@ -215,7 +236,15 @@ void loadLanes(Wave &w, const Instruction &i, const LaneAddresses &at, ReturnPat
     LaneResolver resolver(w, i);
     uint32_t piece[registers];
     const Allocation *common = resolver.forReadOfAll(at, Bytes);
-    for (uint64_t rest = at.mask; rest; rest &= rest - 1) {
+    uint64_t remaining = at.mask;
+    if constexpr (element == Element::Dwords && std::has_single_bit(Bytes))
+      if (common && at.mask == Wave::allLanes) {
+        transposeToRegisters<registers>(
+            [&](unsigned lane) { return loadSharedVector<Bytes>(common->host(at.address[lane])); },
+            to);
+        remaining = 0;
+      }
+    for (uint64_t rest = remaining; rest; rest &= rest - 1) {
       unsigned lane = unsigned(std::countr_zero(rest));
       if (common)
         loadShared<Bytes>(common->host(at.address[lane]), piece);

@@ -10,8 +10,10 @@
 namespace mono::emu {
 
 LdsAccess::LdsAccess(Wave &wave, const Instruction &inst)
-    : wave(wave), inst(inst), lds(wave.workgroup->lds()), race(wave.workgroup->ldsRace()),
+    : wave(wave), lds(wave.workgroup->lds()), race(wave.workgroup->ldsRace()),
       banks(wave.stats->ldsBanks.get()) {
+  if (race)
+    raceRead = raceWrite = race->begin(wave, inst, LdsAccessKind::Read);
   const Checks &checks = wave.workgroup->launch().checks;
   checkWritten = checks.has(Check::LdsUninit);
   dmaPending = lds.hasPendingDma() && checks.has(Check::Waitcnt);

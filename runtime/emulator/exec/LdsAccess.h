@@ -28,7 +28,7 @@ public:
       return reportUnwritten(lane, at, bytes);
     if (dmaPending && !checkDma(lane, at, bytes))
       return nullptr;
-    if (race && !race->note(wave, inst, lane, at, bytes, LdsAccessKind::Read))
+    if (race && !race->note(wave, raceRead, lane, at, bytes))
       return nullptr;
     read += bytes;
     if (banks) [[unlikely]]
@@ -42,7 +42,8 @@ public:
     uint32_t at = uint32_t(address);
     if (dmaPending && !checkDma(lane, at, bytes))
       return nullptr;
-    if (race && !race->note(wave, inst, lane, at, bytes, kind))
+    raceWrite.kind = kind;
+    if (race && !race->note(wave, raceWrite, lane, at, bytes))
       return nullptr;
     lds.markWritten(at, bytes);
     written += bytes;
@@ -59,10 +60,10 @@ private:
   bool checkDma(unsigned lane, uint32_t address, unsigned bytes);
 
   Wave &wave;
-  const Instruction &inst;
   Lds &lds;
   RaceLds *race;
   LdsBanks *banks; ///< null unless conflicts are counted
+  RaceLds::Access raceRead, raceWrite;
   bool checkWritten, dmaPending;
   bool isAtomic = false; ///< both halves of a read-modify-write are one access
   uint64_t read = 0, written = 0;

@@ -1,7 +1,7 @@
 // Dense matrix instructions with f32, f16, bf16, fp8, bf8, i8 and f64 operands.
 #include "runtime/emulator/exec/MfmaFamilies.h"
-#include "runtime/emulator/exec/MfmaKernels.h"
 #include "runtime/emulator/exec/MfmaOperands.h"
+#include "runtime/emulator/exec/MfmaOrder.h"
 
 #include <cstdlib>
 
@@ -33,7 +33,7 @@ template <Shape S, typename A, typename B> void dense(Wave &wave, const Instruct
     applyInputDenormals<A>(wave, a, S.k * S.m);
     applyInputDenormals<B>(wave, b, S.k * S.n);
     loadResult<Value, S>(wave, inst.src[2], block, d[block]);
-    accumulate<S.m, S.n>(a, b, S.k, d[block]);
+    accumulateInOrder<S.m, S.n, S.k>(wave.sumOrder, a, b, d[block]);
     if constexpr (std::is_same_v<Value, float>)
       if (wave.modeField(mode::fp16Ovfl, 1)) [[unlikely]] {
         alignas(32) Value c[S.m * S.n];
@@ -80,7 +80,7 @@ template <Shape S> void denseF64(Wave &wave, const Instruction &inst) {
                                           : std::bit_cast<double>(wave.readScalar64(c));
         d[block][i * S.n + j] = negateC ? -value : value;
       }
-    accumulate<S.m, S.n>(a, b, S.k, d[block]);
+    accumulateInOrder<S.m, S.n, S.k>(wave.sumOrder, a, b, d[block]);
   }
   uint32_t *rows = wave.vgpr(inst.dst[0]);
   for (unsigned block = 0; block < S.blocks; ++block)

@@ -33,14 +33,10 @@ struct I8Element {
   using Value = uint32_t; // sums wrap
   static uint32_t decode(uint32_t code) { return uint32_t(int32_t(int8_t(code))); }
 };
-/// fp8, bf8, fp6, bf6 and fp4 by table.
 template <const numeric::FloatFormat &Format> struct SmallElement {
   static constexpr unsigned bits = Format.bits();
   using Value = float;
-  static float decode(uint32_t code) {
-    static const float *const table = numeric::decodeTable(Format);
-    return table[code & ((1u << bits) - 1)];
-  }
+  static float decode(uint32_t code) { return numeric::decodeSmall<Format>(code); }
 };
 using Fp8Element = SmallElement<numeric::kFp8E4M3>;
 using Bf8Element = SmallElement<numeric::kBf8E5M2>;
@@ -50,8 +46,10 @@ using Fp4Element = SmallElement<numeric::kFp4E2M1>;
 
 // ---- A and B ---------------------------------------------------------------------------------
 
-/// Item `n` of `lane`: items are packed little-endian without gaps over consecutive registers.
-template <unsigned Bits> uint32_t itemCode(const uint32_t *rows, unsigned lane, unsigned n) {
+/// Item `n` of `lane`: items are packed little-endian without gaps over consecutive registers. The
+/// lane is of the width of a pointer: where an index could wrap, loops over lanes do not vectorise.
+template <unsigned Bits>
+[[gnu::always_inline]] inline uint32_t itemCode(const uint32_t *rows, size_t lane, unsigned n) {
   const unsigned bit = n * Bits, word = bit / 32, shift = bit % 32;
   uint32_t code = rows[word * Wave::lanes + lane] >> shift;
   if constexpr (32 % Bits != 0)
@@ -68,9 +66,9 @@ inline void unpackBlock(const uint32_t *rows, unsigned groups, unsigned groupStr
   for (unsigned n = 0; n < items; ++n)
     for (unsigned group = 0; group < groups; ++group) {
       typename Element::Value *to = out + kOf(group, n) * Rows;
-      const unsigned lane = firstLane + group * groupStride;
-      for (unsigned i = 0; i < Rows; ++i)
-        to[i] = Element::decode(itemCode<Element::bits>(rows, lane + i, n));
+      const uint32_t *from = rows + (firstLane + group * groupStride);
+      for (size_t i = 0; i < Rows; ++i)
+        to[i] = Element::decode(itemCode<Element::bits>(from, i, n));
     }
 }
 

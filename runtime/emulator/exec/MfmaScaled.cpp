@@ -4,8 +4,8 @@
 // Each block of 32 k is summed in f32 as in MfmaKernels.h; the scaled sums are added to C in f64
 // and rounded to f32 once, so that no scale overflows on the way.
 #include "runtime/emulator/exec/MfmaFamilies.h"
-#include "runtime/emulator/exec/MfmaKernels.h"
 #include "runtime/emulator/exec/MfmaOperands.h"
+#include "runtime/emulator/exec/MfmaOrder.h"
 
 namespace mono::emu::mfma {
 namespace {
@@ -103,7 +103,8 @@ template <Shape S> void mixedFormats(Wave &wave, const Instruction &inst) {
   for (unsigned block = 0; block < S.k / kScaleBlock; ++block) {
     std::fill_n(tile, S.m * S.n, 0.0f);
     const unsigned firstK = block * kScaleBlock;
-    accumulate<S.m, S.n>(a + firstK * S.m, b + firstK * S.n, kScaleBlock, tile);
+    accumulateInOrder<S.m, S.n, kScaleBlock>(wave.sumOrder, a + firstK * S.m, b + firstK * S.n,
+                                             tile);
     addScaled<S.m, S.n>(tile, scales.a + block * S.m, scales.b + block * S.n, total);
   }
   std::copy_n(total, S.m * S.n, tile);

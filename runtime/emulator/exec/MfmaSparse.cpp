@@ -1,8 +1,8 @@
 // v_smfmac_*: A is 4:2 sparse (two of each four k are stored, with 2-bit indices in a third
 // register); D += A * B with B dense (CDNA4 ISA 7.4).
 #include "runtime/emulator/exec/MfmaFamilies.h"
-#include "runtime/emulator/exec/MfmaKernels.h"
 #include "runtime/emulator/exec/MfmaOperands.h"
+#include "runtime/emulator/exec/MfmaOrder.h"
 
 #include <string>
 
@@ -16,15 +16,17 @@ constexpr unsigned indexShift(unsigned cbsz, unsigned abid, unsigned setBits) {
   return cbsz ? 0 : setBits * (abid % sets);
 }
 
-/// d[M, N] += A b[K, N], item after item of each row of A. Where A has no item B takes no part, so
-/// a NaN there is not seen; equal indices of a pair both count.
+/// d[M, N] += A b[K, N], item after item of each row of A, in an order that `seed` chooses. Where A
+/// has no item B takes no part, so a NaN there is not seen; equal indices of a pair both count.
 template <typename Element, unsigned M, unsigned N, unsigned K>
 void accumulateSparse(const uint32_t *rows, const uint32_t *indices, unsigned shift,
-                      const typename Element::Value *b, typename Element::Value *d) {
+                      const typename Element::Value *b, typename Element::Value *d, uint64_t seed) {
   using Value = typename Element::Value;
   constexpr unsigned denseItems = K / (64 / M), items = denseItems / 2;
+  const SumOrder order(seed, items);
   for (unsigned lane = 0; lane < Wave::lanes; ++lane)
-    for (unsigned n = 0; n < items; ++n) {
+    for (unsigned place = 0; place < items; ++place) {
+      const unsigned n = order.term(place);
       const unsigned index = indices[lane] >> (shift + 2 * n) & 3;
       const Value *row = b + (lane / M * denseItems + n / 2 * 4 + index) * N;
       Value *sums = d + lane % M * N;
@@ -43,7 +45,7 @@ void sparse(Wave &wave, const Instruction &inst) {
   unpackDense<B, N, K, 1>(wave.vgpr(inst.src[1]), 0, b);
   loadResult<Value, S>(wave, inst.dst[0], 0, d);
   accumulateSparse<A, M, N, K>(wave.vgpr(inst.src[0]), wave.vgpr(inst.src[2]),
-                               indexShift(inst.cbsz, inst.abid, setBits), b, d);
+                               indexShift(inst.cbsz, inst.abid, setBits), b, d, wave.sumOrder);
   if constexpr (std::is_same_v<Value, float>)
     if (wave.modeField(mode::fp16Ovfl, 1)) [[unlikely]] {
       alignas(32) float a[K / 2 * M], c[M * N];

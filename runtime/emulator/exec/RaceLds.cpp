@@ -12,10 +12,19 @@ namespace mono::emu {
 RaceLds::RaceLds(uint32_t bytes, unsigned waves) : dwords(bytes / 4 + 1), waves(waves) {}
 
 void RaceLds::reset() {
-  std::fill(dwords.begin(), dwords.end(), Entry());
-  bytes.clear();
-  std::fill(waves.begin(), waves.end(), WaveState());
-  epoch = 1;
+  for (const WaveState &state : waves)
+    base = std::max({base, state.newest[0], state.newest[1]});
+  if (base > UINT32_MAX / 2 || !bytes.empty()) {
+    std::fill(dwords.begin(), dwords.end(), Entry());
+    bytes.clear();
+    base = 0;
+  }
+  for (WaveState &state : waves)
+    for (bool isDma : {false, true}) {
+      state.retired[isDma] = state.newest[isDma] = base;
+      state.log[isDma].clear();
+    }
+  ++epoch;
 }
 
 void RaceLds::barrier(const std::vector<Wave> &list) {
@@ -24,8 +33,8 @@ void RaceLds::barrier(const std::vector<Wave> &list) {
     const Waitcnt &counters = wave.waitcnt;
     bool ended = wave.status == WaveStatus::Ended;
     WaveState &state = waves[wave.indexInWorkgroup];
-    state.retired[0] = uint32_t(ended ? counters.dsIssued() : counters.dsRetired());
-    state.retired[1] = uint32_t(ended ? counters.ldsDmaIssued() : counters.ldsDmaRetired());
+    state.retired[0] = base + uint32_t(ended ? counters.dsIssued() : counters.dsRetired());
+    state.retired[1] = base + uint32_t(ended ? counters.ldsDmaIssued() : counters.ldsDmaRetired());
   }
 }
 
@@ -112,18 +121,24 @@ void RaceLds::remember(const Access &a, const Instruction &inst) {
     return;
   state.newest[isDma] = a.number;
   Log &log = state.log[isDma];
-  if (size_t wanted = std::min(a.number + 1, logSize); log.size() < wanted)
-    log.resize(std::min<size_t>(std::max<size_t>(2 * log.size(), wanted), logSize));
-  log[a.number % logSize] = &inst;
+  const uint32_t place = (a.number - base) % logSize;
+  if (log.size() <= place)
+    log.resize(std::min<size_t>(std::max<size_t>(2 * log.size(), place + 1), logSize));
+  log[place] = &inst;
 }
 
-bool RaceLds::note(Wave &wave, const Instruction &inst, unsigned lane, uint32_t address,
-                   uint32_t count, LdsAccessKind kind) {
+RaceLds::Access RaceLds::begin(const Wave &wave, const Instruction &inst, LdsAccessKind kind) {
   const Waitcnt &counters = wave.waitcnt;
-  Access access{
-      kind, uint8_t(wave.indexInWorkgroup), 0xF,
-      1 + uint32_t(kind == LdsAccessKind::Dma ? counters.ldsDmaIssued() : counters.dsIssued())};
+  const uint64_t before =
+      kind == LdsAccessKind::Dma ? counters.ldsDmaIssued() : counters.dsIssued();
+  const Access access{kind, uint8_t(wave.indexInWorkgroup), 0xF, base + 1 + uint32_t(before)};
   remember(access, inst);
+  return access;
+}
+
+bool RaceLds::noteSlowly(Wave &wave, const Access &whole, unsigned lane, uint32_t address,
+                         uint32_t count) {
+  Access access = whole;
   for (uint32_t at = address, end = address + count; at < end;) {
     uint32_t dword = at / 4, next = std::min(end, dword * 4 + 4);
     access.mask = uint8_t(((1u << (next - at)) - 1) << at % 4);
@@ -132,7 +147,7 @@ bool RaceLds::note(Wave &wave, const Instruction &inst, unsigned lane, uint32_t 
       split(entry);
     Conflict conflict;
     if (!(entry.isSplit ? stepSplit(entry, access, conflict) : step(entry, access, conflict))) {
-      wave.fault(report(wave, lane, at, next - at, kind, conflict));
+      wave.fault(report(wave, lane, at, next - at, access.kind, conflict));
       return false;
     }
     at = next;
@@ -159,7 +174,7 @@ std::string RaceLds::report(const Wave &wave, unsigned lane, uint32_t address, u
   const WaveState &other = waves[conflict.wave];
   std::string where = "at an unknown pc";
   if (conflict.number && other.newest[conflict.isDma] - conflict.number < logSize) {
-    const Instruction &inst = *other.log[conflict.isDma][conflict.number % logSize];
+    const Instruction &inst = *other.log[conflict.isDma][(conflict.number - base) % logSize];
     where = fmt::format("at pc 0x{:x}: {}", inst.pc, wave.program->text(inst));
   }
   const char *wait = conflict.isDma ? "vmcnt" : "lgkmcnt";

@@ -4,8 +4,10 @@
 
 #include "runtime/emulator/exec/Instruction.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -32,10 +34,32 @@ public:
   /// For `bytes` bytes of LDS and `waves` waves, at most 16.
   RaceLds(uint32_t bytes, unsigned waves);
 
-  /// Notes one lane's access to [address, address + bytes), which must be in range, as the next DS
-  /// (or load-to-LDS) instruction of `wave`. False, with the wave at fault, if it races.
+  /// One instruction of one wave, as far as LDS goes.
+  struct Access {
+    LdsAccessKind kind;
+    uint8_t wave;
+    uint8_t mask;    ///< bytes of the dword
+    uint32_t number; ///< among the DS, or load-to-LDS, instructions of all its wave's workgroups
+  };
+  /// The next DS (or load-to-LDS) instruction of `wave`, for the accesses of its lanes.
+  Access begin(const Wave &wave, const Instruction &inst, LdsAccessKind kind);
+  /// Notes one lane's access to [address, address + bytes), which must be in range. False, with the
+  /// wave at fault, if it races.
+  bool note(Wave &wave, const Access &access, unsigned lane, uint32_t address, uint32_t bytes) {
+    if ((address | bytes) % 4 == 0) {
+      Entry *entry = &dwords[address / 4];
+      if (bytes == 16 && stepFourQuickly(entry, access))
+        return true;
+      for (; bytes != 0 && stepQuickly(*entry, access); ++entry, bytes -= 4)
+        address += 4;
+    }
+    return bytes == 0 || noteSlowly(wave, access, lane, address, bytes);
+  }
+  /// begin() and note().
   bool note(Wave &wave, const Instruction &inst, unsigned lane, uint32_t address, uint32_t bytes,
-            LdsAccessKind kind);
+            LdsAccessKind kind) {
+    return note(wave, begin(wave, inst, kind), lane, address, bytes);
+  }
 
   /// All live waves have arrived at a barrier.
   void barrier(const std::vector<Wave> &waves);
@@ -58,12 +82,6 @@ private:
   };
   static_assert(sizeof(Entry) == 16);
 
-  struct Access {
-    LdsAccessKind kind;
-    uint8_t wave;
-    uint8_t mask;
-    uint32_t number;
-  };
   /// The earlier of two racing accesses.
   struct Conflict {
     uint8_t wave;
@@ -78,6 +96,45 @@ private:
     Log log[2];
   };
 
+  /// A plain access to a whole dword that plainly races with nothing; else nothing happens and
+  /// step() has to look.
+  [[gnu::always_inline]] bool stepQuickly(Entry &entry, const Access &access) const {
+    if (entry.isSplit | entry.isAtomic | (entry.mask != 0xF && entry.mask != 0))
+      return false;
+    if (entry.hasWrite && entry.writer != access.wave &&
+        entry.writeNumber > waves[entry.writer].retired[entry.isDma])
+      return false;
+    const uint16_t self = uint16_t(1u << access.wave);
+    const bool isCurrent = entry.epoch == epoch;
+    if (access.kind == LdsAccessKind::Read) {
+      entry.readers = uint16_t((isCurrent ? entry.readers : 0) | self);
+      entry.epoch = epoch;
+      entry.lastReader = access.wave & 15;
+      entry.readNumber = access.number;
+    } else if (access.kind == LdsAccessKind::Write) {
+      if ((entry.readers & ~self) &&
+          (isCurrent || entry.readNumber > waves[entry.lastReader].retired[0]))
+        return false;
+      entry.hasWrite = true;
+      entry.isDma = false;
+      entry.writer = access.wave & 15;
+      entry.writeNumber = access.number;
+    } else {
+      return false;
+    }
+    entry.mask = 0xF;
+    return true;
+  }
+  /// The same for four dwords, which mostly have the same history.
+  bool stepFourQuickly(Entry *entries, const Access &access) const {
+    Entry entry = entries[0];
+    if (std::memcmp(entries, entries + 1, 3 * sizeof(Entry)) != 0 || !stepQuickly(entry, access))
+      return false;
+    std::fill_n(entries, 4, entry);
+    return true;
+  }
+  bool noteSlowly(Wave &wave, const Access &access, unsigned lane, uint32_t address,
+                  uint32_t bytes);
   bool step(Entry &entry, const Access &access, Conflict &conflict) const;
   bool findConflict(const Entry &entry, const Access &access, Conflict &conflict) const;
   bool stepSplit(Entry &entry, const Access &access, Conflict &conflict);
@@ -88,6 +145,9 @@ private:
                      LdsAccessKind kind, const Conflict &conflict) const;
 
   uint32_t epoch = 1;
+  /// Added to the instruction counts of the waves, so that all numbers of earlier workgroups are
+  /// smaller, and their entries ordered, without being cleared.
+  uint32_t base = 0;
   std::vector<Entry> dwords;
   std::vector<std::array<Entry, 4>> bytes;
   std::vector<WaveState> waves;

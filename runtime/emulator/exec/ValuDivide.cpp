@@ -38,17 +38,22 @@ template <> struct DivisionTraits<double> {
   static constexpr int vanishing = -1075;
 };
 
-template <typename Float> int biasedExponent(Float x) {
+/// As wide as Float, for lane loops to stay with one width.
+template <typename Float> auto biasedExponent(Float x) {
   using T = DivisionTraits<Float>;
-  return int(std::bit_cast<typename T::Bits>(x) >> T::mantissaBits) & T::exponentMask;
+  using Int = std::make_signed_t<typename T::Bits>;
+  return Int(std::bit_cast<typename T::Bits>(x) >> T::mantissaBits) & Int(T::exponentMask);
 }
 
 template <typename Float> bool isDenormal(Float x) { return x != 0 && biasedExponent(x) == 0; }
 
-/// Whether |a / b| is too small to be normal: |a| < least * |b|, which a wider format says exactly.
+/// Whether |a / b| is too small to be normal: |a| < least * |b|. The side that is multiplied is the
+/// one for which that is exact, or the overflow no matter.
 template <typename Float> bool quotientIsDenormal(Float a, Float b) {
-  using Wide = std::conditional_t<std::is_same_v<Float, float>, double, long double>;
-  return std::fabs(Wide(a)) < Wide(std::numeric_limits<Float>::min()) * std::fabs(Wide(b));
+  constexpr Float least = std::numeric_limits<Float>::min();
+  const Float top = std::fabs(a), bottom = std::fabs(b);
+  const bool isLarge = bottom >= 1;
+  return (isLarge ? top : top * (1 / least)) < (isLarge ? bottom * least : bottom);
 }
 
 template <typename Float> struct Scaled {
@@ -61,7 +66,7 @@ template <typename Float> struct Scaled {
 template <typename Float> Scaled<Float> divScale(Float which, Float denominator, Float numerator) {
   using T = DivisionTraits<Float>;
   const Float up = which * T::up, down = which * T::down;
-  const int top = biasedExponent(numerator), bottom = biasedExponent(denominator);
+  const auto top = biasedExponent(numerator), bottom = biasedExponent(denominator);
   const bool tinyReciprocal = quotientIsDenormal(Float(1), denominator);
   const bool tinyQuotient = quotientIsDenormal(numerator, denominator);
   const bool isDenominator = which == denominator;

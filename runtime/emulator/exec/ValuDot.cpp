@@ -15,7 +15,14 @@ template <unsigned Bits, bool Signed> constexpr int64_t element(uint32_t dword, 
   return Signed ? int64_t(int32_t(top) >> (32 - Bits)) : int64_t(top >> (32 - Bits));
 }
 
-/// The exact sum; the caller wraps or saturates it.
+/// The sum modulo 2^32.
+template <unsigned Bits, bool Signed>
+constexpr uint32_t dotProductWrapped(uint32_t a, uint32_t b, uint32_t c) {
+  for (unsigned n = 0; n < 32 / Bits; ++n)
+    c += uint32_t(element<Bits, Signed>(a, n)) * uint32_t(element<Bits, Signed>(b, n));
+  return c;
+}
+/// The exact sum, for saturation.
 template <unsigned Bits, bool Signed>
 constexpr int64_t dotProduct(uint32_t a, uint32_t b, uint32_t c) {
   int64_t sum = Signed ? int64_t(int32_t(c)) : int64_t(c);
@@ -26,7 +33,7 @@ constexpr int64_t dotProduct(uint32_t a, uint32_t b, uint32_t c) {
 
 template <unsigned Bits, bool Signed>
 constexpr auto kWrapping =
-    [](uint32_t a, uint32_t b, uint32_t c) { return uint32_t(dotProduct<Bits, Signed>(a, b, c)); };
+    [](uint32_t a, uint32_t b, uint32_t c) { return dotProductWrapped<Bits, Signed>(a, b, c); };
 template <unsigned Bits, bool Signed>
 constexpr auto kSaturating = [](uint32_t a, uint32_t b, uint32_t c) {
   using Limits = std::numeric_limits<std::conditional_t<Signed, int32_t, uint32_t>>;

@@ -73,8 +73,10 @@ const Entry kF64[] = {
     {"V_MUL_F64", valu<[](double a, double b) { return a * b; }>},
     {"V_FMA_F64", valu<[](double a, double b, double c) { return std::fma(a, b, c); }>},
     {"V_FMAC_F64", valu<[](double a, double b, double c) { return std::fma(a, b, c); }>},
-    {"V_MIN_F64", valu<[](double a, double b, FloatMode m) { return kMin(a, b, m); }>},
-    {"V_MAX_F64", valu<[](double a, double b, FloatMode m) { return kMax(a, b, m); }>},
+    {"V_MIN_F64", valuUnlessNan<[](double a, double b, FloatMode m) { return kMin(a, b, m); },
+                                [](double a, double b, FloatMode) { return minOrdered(a, b); }>},
+    {"V_MAX_F64", valuUnlessNan<[](double a, double b, FloatMode m) { return kMax(a, b, m); },
+                                [](double a, double b, FloatMode) { return maxOrdered(a, b); }>},
 };
 
 /// The axis of a cube map face: the greatest magnitude, z before y before x on a tie.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
+#include <vector>
 
 namespace mono::emu::valu {
 namespace {
@@ -64,6 +65,19 @@ double powerOfTwo(int32_t e) {
 }
 float loadExponent(float x, int32_t e) { return float(double(x) * powerOfTwo(e)); }
 
+/// x * 2^e for an e of any size, rounded once: the first two of three factors are exact, or so
+/// large or small that the result is settled. Going down they stop short of the least normal
+/// number by the width of the mantissa, which leaves the rounding to the last one.
+double loadExponent(double x, int32_t e) {
+  int32_t rest = std::clamp(e, -3000, 3000);
+  for (int step = 0; step < 2; ++step) {
+    const int32_t part = rest < -1022 ? -1022 + 53 : rest > 1023 ? 1023 : 0;
+    x *= std::bit_cast<double>(uint64_t(part + 1023) << 52);
+    rest -= part;
+  }
+  return x * std::bit_cast<double>(uint64_t(std::clamp(rest, -1022, 1023) + 1023) << 52);
+}
+
 /// The first 1201 fraction bits of 2/pi, most significant first: all that the hardware has (CDNA4
 /// ISA, V_TRIG_PREOP_F64).
 constexpr uint64_t kTwoOverPi[] = {
@@ -104,6 +118,33 @@ template <auto Fn> [[gnu::noinline]] void runEights(Wave &wave, const Instructio
   loopEights<Fn>(reinterpret_cast<const float *>(row), reinterpret_cast<float *>(sink.rows()));
   sink.finish(wave, inst);
 }
+/// Fn of every f16 code, rounded to f16.
+template <auto Fn> const uint16_t *halfTable() {
+  static const std::vector<uint16_t> table = [] {
+    std::vector<uint16_t> codes(1u << 16);
+    for (uint32_t code = 0; code < codes.size(); code += 8) {
+      float values[8];
+      for (uint32_t n = 0; n < 8; ++n)
+        values[n] = numeric::halfToFloat(uint16_t(code + n));
+      _mm256_storeu_ps(values, Fn(_mm256_loadu_ps(values)));
+      for (uint32_t n = 0; n < 8; ++n)
+        codes[code + n] = numeric::floatToHalf(values[n]);
+    }
+    return codes;
+  }();
+  return table.data();
+}
+
+template <auto Fn> [[gnu::noinline]] void lookUpHalves(Wave &wave, const Instruction &inst) {
+  const uint16_t *table = halfTable<Fn>();
+  const detail::Source<F16Code> source(wave, inst, 0);
+  detail::HalfSink<F16Code, HighHalf::Zero> sink(wave, inst);
+  uint32_t *codes = sink.rows();
+  for (unsigned lane = 0; lane < Wave::lanes; ++lane)
+    codes[lane] = table[source[lane].bits];
+  sink.finish(wave, inst);
+}
+
 template <auto Fn> [[gnu::noinline]] void runHalfEights(Wave &wave, const Instruction &inst) {
   const detail::Source<F16> source(wave, inst, 0);
   detail::HalfSink<F16, HighHalf::Zero> sink(wave, inst);
@@ -122,7 +163,11 @@ template <auto Fn> void valuEights(Wave &wave, const Instruction &inst) {
   runEights<Fn>(wave, inst);
 }
 template <auto Fn> void valuHalfEights(Wave &wave, const Instruction &inst) {
-  runHalfEights<Fn>(wave, inst);
+  // omod, clamp and the like work on the result before it is rounded.
+  if (inst.omod | needsHalfFinish(wave, inst)) [[unlikely]]
+    runHalfEights<Fn>(wave, inst);
+  else
+    lookUpHalves<Fn>(wave, inst);
 }
 /// The same for functions of one lane.
 template <auto Fn> void valuNearest(Wave &wave, const Instruction &inst) {
@@ -164,7 +209,7 @@ const Entry kF64[] = {
     {"V_FRACT_F64", valu<[](double x) { return fraction(x); }>},
     {"V_FREXP_MANT_F64", valu<[](double x) { return mantissa(x); }>},
     {"V_FREXP_EXP_I32_F64", valu<[](double x) { return exponent(x); }>},
-    {"V_LDEXP_F64", valu<[](double x, int32_t e) { return std::ldexp(x, e); }>},
+    {"V_LDEXP_F64", valu<[](double x, int32_t e) { return loadExponent(x, e); }>},
     {"V_TRIG_PREOP_F64", valu<[](double x, uint32_t n) { return trigPreop(x, n); }>},
 };
 

@@ -130,6 +130,13 @@ public:
   T operator[](unsigned lane) const {
     return std::bit_cast<T>(low[lane] | uint64_t(high[lane]) << 32);
   }
+  /// Whether any lane may hold a NaN: an infinity counts too.
+  bool anyNan() const {
+    uint32_t found = 0;
+    for (unsigned lane = 0; lane < Wave::lanes; ++lane)
+      found |= (high[lane] & 0x7ff00000) == 0x7ff00000;
+    return isDouble && found;
+  }
 
 private:
   static constexpr bool isDouble = std::is_same_v<T, double>;

@@ -63,19 +63,31 @@ template <typename Bits> [[gnu::always_inline]] inline Bits maxNumber(Bits a, Bi
 
 // ---- the same where no operand is a NaN --------------------------------------------------------
 
+/// By value, for want of a 64-bit arithmetic shift: of equal numbers, zeros alone differ in a bit.
+[[gnu::always_inline]] inline double minOrdered(double a, double b) {
+  const uint64_t either = std::bit_cast<uint64_t>(a) | std::bit_cast<uint64_t>(b);
+  return a == b ? std::bit_cast<double>(either) : (a < b ? a : b);
+}
+[[gnu::always_inline]] inline double maxOrdered(double a, double b) {
+  const uint64_t both = std::bit_cast<uint64_t>(a) & std::bit_cast<uint64_t>(b);
+  return a == b ? std::bit_cast<double>(both) : (a > b ? a : b);
+}
 template <typename Bits> [[gnu::always_inline]] inline Bits minOrdered(Bits a, Bits b) {
   return orderKey(a) < orderKey(b) ? a : b;
 }
 template <typename Bits> [[gnu::always_inline]] inline Bits maxOrdered(Bits a, Bits b) {
   return orderKey(a) > orderKey(b) ? a : b;
 }
+/// Whether the numbers are equal, zeros of either sign among them.
+template <typename Bits> [[gnu::always_inline]] inline bool sameNumber(Bits a, Bits b) {
+  return (a == b) | (Bits((a | b) << 1) == 0);
+}
 /// What remains greatest without (the first operand equal to) the maximum; by value, so that zeros
 /// of either sign are equal there.
 template <typename Bits> [[gnu::always_inline]] inline Bits medianOrdered(Bits a, Bits b, Bits c) {
-  using Code = FloatCode<Bits>;
   const Bits ab = maxOrdered(a, b), bc = maxOrdered(b, c), ac = maxOrdered(a, c);
-  const auto greatest = Code::value(maxOrdered(ab, c));
-  return greatest == Code::value(a) ? bc : (greatest == Code::value(b) ? ac : ab);
+  const Bits greatest = maxOrdered(ab, c);
+  return sameNumber(greatest, a) ? bc : (sameNumber(greatest, b) ? ac : ab);
 }
 
 /// V_MED3: with a NaN the minimum of the three, else what remains greatest without the maximum.

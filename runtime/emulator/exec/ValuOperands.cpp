@@ -328,8 +328,6 @@ const uint32_t *saturateForHalves(const uint32_t *row, LaneBuffer &buffer) {
 void finishPackedHalfCodes(const Wave &wave, const Instruction &inst, Half *codes) {
   if (FloatMode(wave).flushOut64)
     flushHalves(codes);
-  if (FloatMode(wave).flushOut64)
-    flushHalves(codes);
   if (inst.clamp)
     clampHalves(wave, codes, 2 * kLanes);
 }

@@ -61,6 +61,7 @@ public:
   alignas(8) std::array<uint32_t, sgpr::count> sgprs{};
   bool scc = false;
   uint32_t modeRegister = 0;
+  uint64_t sumOrder = 0; ///< seed of the order of sums in matrix instructions, see MfmaOrder.h
 
   uint64_t sgpr64(unsigned index) const { return sgprs[index] | uint64_t(sgprs[index + 1]) << 32; }
   void setSgpr64(unsigned index, uint64_t value) {

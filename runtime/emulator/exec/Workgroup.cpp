@@ -96,6 +96,7 @@ void Workgroup::setUpWave(Wave &wave, unsigned index) {
   wave.numVgprs = setup.vgprs;
   wave.accumOffset = std::min(setup.accumOffset, setup.vgprs);
   wave.modeRegister = setup.modeRegister;
+  wave.sumOrder = context.mfmaOrder;
   wave.sgprs.fill(poisonDword);
   unsigned liveLanes = std::min(workItems() - index * Wave::lanes, Wave::lanes);
   wave.setExec(liveLanes == 64 ? Wave::allLanes : (uint64_t(1) << liveLanes) - 1);

@@ -57,6 +57,7 @@ struct LaunchContext {
   RaceGlobal *race = nullptr;                 ///< null unless the check global-race is on
   std::shared_ptr<const HazardTable> hazards; ///< null unless the check hazard is on
   Checks checks;
+  uint64_t mfmaOrder = 0; ///< Options::mfmaOrder
 
   unsigned workItems() const { return block[0] * block[1] * block[2]; }
   unsigned wavesPerWorkgroup() const { return (workItems() + 63) / 64; }

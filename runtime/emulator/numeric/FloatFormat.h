@@ -202,6 +202,33 @@ constexpr uint32_t encodeNearest(float value, Overflow overflow = Overflow::ToIn
   return sign | (magnitude > 0x7f800000 ? Format.nan() : finite);
 }
 
+/// encode() of an f32 with stochastic rounding for formats of at most 16 bits: the same codes,
+/// branch-free so that lane loops vectorise.
+template <const FloatFormat &Format>
+constexpr uint32_t encodeStochastic(float value, Overflow overflow, uint32_t random) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value), magnitude = bits & 0x7fffffff;
+  const uint32_t sign = bits >> 31 ? Format.signBit() : 0;
+  const int field = int(magnitude >> 23), exponent = (field ? field : 1) - 127;
+  const uint32_t fraction = magnitude & 0x7fffff;
+  const uint32_t significand = field ? fraction | 0x800000 : fraction;
+  // As in encode(): one shift for normal and denormal results.
+  const int quantum = exponent > Format.minExponent() ? exponent : Format.minExponent();
+  const uint32_t shift = uint32_t(quantum - exponent) + 23 - Format.mantissaBits;
+  const uint32_t kept = shift < 32 ? significand >> (shift & 31) : 0;
+  // What is lost as 32 bits after the point, less what is behind them: adding the random number
+  // carries as often as it should.
+  const uint32_t below = shift < 64 ? significand >> ((shift - 32) & 31) : 0;
+  const uint32_t lost = shift <= 32 ? significand << ((32 - shift) & 31) : below;
+  const uint32_t up = lost + random < lost;
+  const uint32_t code =
+      kept + up + (uint32_t(quantum - Format.minExponent()) << Format.mantissaBits);
+  const uint32_t past = overflow == Overflow::ToInfinity ? Format.infinity() : Format.maxFinite();
+  const uint32_t infinite = overflow == Overflow::Saturate ? Format.maxFinite() : Format.infinity();
+  const uint32_t finite = code > Format.maxFinite() ? past : code;
+  const uint32_t number = magnitude == 0x7f800000 ? infinite : finite;
+  return sign | (magnitude > 0x7f800000 ? Format.nan() : number);
+}
+
 /// Value of an OCP E8M0 scale: 2^(code - 127), and NaN for 0xff.
 constexpr double decodeE8M0(uint8_t code) {
   return code == 0xff ? std::bit_cast<double>(0x7ff8ull << 48)
@@ -242,10 +269,6 @@ template <const FloatFormat &Format> inline float decodeSmall(uint32_t code) {
     bits = magnitude > Format.infinity() ? quietNan : finite;
   return std::bit_cast<float>(bits | sign);
 }
-
-/// Values of all codes (2^bits of them) of an fp8, bf8, fp6, bf6 or fp4 format, exact in f32; null
-/// for a wider format.
-const float *decodeTable(const FloatFormat &format);
 
 /// `value` with an f32 denormal replaced by zero of the same sign.
 constexpr float flushDenormal(float value) {

@@ -2,9 +2,10 @@
 // within about 1 ulp and is not documented bit by bit; here each is computed in double precision
 // and rounded once.
 //
-// Compared with the host's long double library: over all 2^32 inputs rcp, rsq, sqrt and log2 are
-// correctly rounded, and exp2 but for two inputs (0x3b429d37, 0xbcf3a937), one ulp off. Over all
-// inputs from 2^-40 to half a turn sin is correctly rounded, and cos but for one (0x390721a7).
+// Over all 2^32 inputs rcp, rsq, sqrt and log2 are correctly rounded, and exp2 but for two inputs
+// (0x3b429d37, 0xbcf3a937), one ulp off. Over all inputs from 2^-40 to half a turn, of either sign,
+// sin is correctly rounded, and cos but for two (0x390721a7, 0xb90721a7): `numeric-sweep` finds
+// these by comparison with the host's long double library.
 //
 // As on the hardware, the f32 forms of exp, log, rcp, rsq and sqrt replace denormal inputs and
 // results by zero of the same sign whatever MODE says: LLVM scales around them where it must.
@@ -52,12 +53,23 @@ inline Wide negatedFma(Wide a, Wide b, Wide c) {
   return {_mm256_fnmadd_pd(a.low, b.low, c.low), _mm256_fnmadd_pd(a.high, b.high, c.high)};
 }
 
-/// coefficients[0] * x^(n-1) + ... + coefficients[n-1].
-template <std::size_t N> Wide polynomial(const double (&coefficients)[N], Wide x) {
-  Wide sum = splat(coefficients[0]);
-  for (std::size_t n = 1; n < N; ++n)
-    sum = fma(sum, x, splat(coefficients[n]));
-  return sum;
+/// coefficients[0] * x^(n-1) + ... + coefficients[n-1], as a tree: neighbours are paired, then the
+/// pairs, so that few operations wait for each other.
+template <std::size_t N> inline Wide polynomial(const double (&coefficients)[N], Wide x) {
+  constexpr std::size_t half = (N + 1) / 2;
+  Wide terms[half]; // of x^2, ascending
+  for (std::size_t n = 0; n < half; ++n) {
+    const Wide low = splat(coefficients[N - 1 - 2 * n]);
+    terms[n] = 2 * n + 1 < N ? fma(splat(coefficients[N - 2 - 2 * n]), x, low) : low;
+  }
+  for (std::size_t count = half; count > 1; count = (count + 1) / 2) {
+    x = x * x;
+    for (std::size_t n = 0; n < count / 2; ++n)
+      terms[n] = fma(terms[2 * n + 1], x, terms[2 * n]);
+    if (count % 2)
+      terms[count / 2] = terms[count - 1];
+  }
+  return terms[0];
 }
 
 inline Eight magnitude(Eight x) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x); }
@@ -83,8 +95,8 @@ inline Eight withinOneTurn(Eight turns) { return _mm256_sub_ps(turns, nearestInt
 
 } // namespace detail
 
-/// V_EXP_F32: 2^x. Denormal results flush to +0.
-inline Eight exp2F32x8(Eight x) {
+/// 2^x in double precision, for all x. Denormal results flush to +0.
+inline Eight exp2Exactly(Eight x) {
   using namespace detail;
   // (2^f - 1) / f for |f| <= 1/2, near minimax; relative error of 2^f 2^-50.6.
   static constexpr double kCoefficients[] = {
@@ -104,6 +116,55 @@ inline Eight exp2F32x8(Eight x) {
   result = _mm256_andnot_ps(_mm256_cmp_ps(x, least, _CMP_LT_OQ), result);
   result = _mm256_blendv_ps(result, _mm256_set1_ps(INFINITY), _mm256_cmp_ps(x, limit, _CMP_GE_OQ));
   return _mm256_blendv_ps(result, x, _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
+}
+
+/// V_EXP_F32: 2^x. Denormal results flush to +0.
+///
+/// x = n/8 + f, and 2^(n/8) 2^f as a sum of two f32, good to about 2^-32. Unless all eight round to
+/// the same f32 whatever the error, double precision decides.
+inline Eight exp2F32x8(Eight x) {
+  const auto all = [](float value) { return _mm256_set1_ps(value); };
+  // 2^(n/8) = power + powerLow, ln(2) = rate + rateLow; then ln(2)^k / k! for k = 5 to 2.
+  const Eight powers =
+      _mm256_setr_ps(0x1p+0f, 0x1.172b84p+0f, 0x1.306fep+0f, 0x1.4bfdaep+0f, 0x1.6a09e6p+0f,
+                     0x1.8ace54p+0f, 0x1.ae89fap+0f, 0x1.d5818ep+0f);
+  const Eight powersLow =
+      _mm256_setr_ps(0, -0x1.c15742p-27f, 0x1.4636e2p-25f, -0x1.593abcp-25f, 0x1.9fcef4p-26f,
+                     0x1.15506ep-27f, -0x1.a94b14p-26f, -0x1.822dbcp-27f);
+  const Eight rate = all(0x1.62e43p-1f), rateLow = all(-0x1.05c61p-29f);
+  const Eight k5 = all(0x1.5d87fep-10f), k4 = all(0x1.3b2ab6p-7f), k3 = all(0x1.c6b08ep-5f),
+              k2 = all(0x1.ebfbe0p-3f);
+  // 2^128 becomes Inf by itself; what is below 2^-126 is flushed at the end. NaN stays NaN, and
+  // that is never sure.
+  const Eight bounded = _mm256_min_ps(all(128), _mm256_max_ps(all(-127), x));
+  // Adding this leaves the multiple of 1/8 in the last bits; the differences are exact.
+  const Eight aligner = all(0x1.8p20f), aligned = _mm256_add_ps(bounded, aligner);
+  const __m256i n = _mm256_castps_si256(aligned);
+  const Eight f = _mm256_sub_ps(bounded, _mm256_sub_ps(aligned, aligner));
+  // 2^f = 1 + first + rest, |first| < 2^-4.5, |rest| < 2^-10.
+  const Eight first = _mm256_mul_ps(f, rate), square = _mm256_mul_ps(f, f);
+  const Eight firstLow = _mm256_fmadd_ps(f, rateLow, _mm256_fmsub_ps(f, rate, first));
+  const Eight series =
+      _mm256_fmadd_ps(_mm256_fmadd_ps(f, k5, k4), square, _mm256_fmadd_ps(f, k3, k2));
+  const Eight rest = _mm256_fmadd_ps(series, square, firstLow);
+  // sum + error = (power + powerLow) (1 + first + rest).
+  const Eight power = _mm256_permutevar8x32_ps(powers, n); // its low three bits count
+  const Eight powerLow = _mm256_permutevar8x32_ps(powersLow, n);
+  const Eight step = _mm256_mul_ps(power, first), sum = _mm256_add_ps(power, step);
+  const Eight stepLow =
+      _mm256_add_ps(_mm256_fmadd_ps(power, rest, _mm256_fmsub_ps(power, first, step)),
+                    _mm256_fmadd_ps(powerLow, first, powerLow));
+  const Eight error = _mm256_add_ps(_mm256_sub_ps(step, _mm256_sub_ps(sum, power)), stepLow);
+  const Eight margin = all(0x1p-32f);
+  const Eight mantissa = _mm256_add_ps(sum, _mm256_add_ps(error, margin));
+  const Eight isSure =
+      _mm256_cmp_ps(mantissa, _mm256_add_ps(sum, _mm256_sub_ps(error, margin)), _CMP_EQ_OQ);
+  if (_mm256_movemask_ps(isSure) != 0xff) [[unlikely]]
+    return exp2Exactly(x);
+  const __m256i exponent = _mm256_slli_epi32(_mm256_srli_epi32(n, 3), 23);
+  const Eight result =
+      _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(mantissa), exponent));
+  return _mm256_andnot_ps(_mm256_cmp_ps(x, all(-126), _CMP_LT_OQ), result);
 }
 
 /// V_LOG_F32: log2(x). Zero and denormals give -Inf, negative numbers NaN.
@@ -209,7 +270,16 @@ inline float rsqF32(float x) { return onOne<rsqF32x8>(x); }
 inline float sinTurnsF32(float x) { return onOne<sinTurnsF32x8>(x); }
 inline float cosTurnsF32(float x) { return onOne<cosTurnsF32x8>(x); }
 
-/// V_RSQ_F64: 1/sqrt(x), correctly rounded but for cases within 2^-10 ulp of a tie.
-double rsqF64(double x);
+/// V_RSQ_F64: 1/sqrt(x), correctly rounded but for cases within 2^-40 ulp of a tie. Branch-free, so
+/// that lane loops vectorise.
+inline double rsqF64(double x) {
+  const double estimate = 1 / __builtin_elementwise_sqrt(x);
+  // A Newton step with the product x * estimate as a sum of two doubles. For 0 and Inf the estimate
+  // is exact and the step a NaN.
+  const double product = x * estimate, low = std::fma(x, estimate, -product);
+  const double residue = std::fma(-low, estimate, std::fma(-product, estimate, 1));
+  const double refined = std::fma(0.5 * estimate, residue, estimate);
+  return residue == residue ? refined : estimate;
+}
 
 } // namespace mono::numeric

@@ -149,20 +149,50 @@ TEST(NumericSpecials, AreTheCodesOfTheStandards) {
     EXPECT_EQ(decode(kFp4E2M1, code), fp4[code]);
 }
 
-TEST(NumericSpecials, TablesHoldEveryCode) {
-  for (const NamedFormat &named : kFormats) {
-    const float *table = decodeTable(named.format);
-    if (named.format.bits() > 8) {
-      EXPECT_EQ(table, nullptr) << named.name;
-      continue;
-    }
-    ASSERT_NE(table, nullptr) << named.name;
-    for (uint32_t code = 0; code < 1u << named.format.bits(); ++code) {
-      const double value = decode(named.format, code);
-      EXPECT_TRUE(table[code] == value || (std::isnan(table[code]) && std::isnan(value)))
-          << named.name << " " << code;
+template <const FloatFormat &Format> void expectSmallDecodes() {
+  for (uint32_t code = 0; code < 1u << Format.bits(); ++code) {
+    const double value = decode(Format, code);
+    const float small = decodeSmall<Format>(code);
+    EXPECT_TRUE(small == value || (std::isnan(small) && std::isnan(value))) << code;
+    EXPECT_EQ(std::signbit(small), std::signbit(value)) << code;
+  }
+}
+TEST(NumericSpecials, SmallFormatsDecodeWithoutBranches) {
+  expectSmallDecodes<kFp8E4M3>();
+  expectSmallDecodes<kBf8E5M2>();
+  expectSmallDecodes<kFp6E2M3>();
+  expectSmallDecodes<kBf6E3M2>();
+  expectSmallDecodes<kFp4E2M1>();
+}
+
+/// encodeStochastic() against encode() on values around the format's range, with random numbers
+/// that carry in many, some and almost no cases.
+template <const FloatFormat &Format> void expectSameStochastic() {
+  std::mt19937 random(20261130);
+  for (int n = 0; n < 300000; ++n) {
+    const uint32_t exponent = n % 4 ? uint32_t(127 + Format.minExponent() - 40 + int(random() % 80))
+                                    : uint32_t(random() % 256);
+    const uint32_t bits = (random() & 0x807fffff) | (exponent & 255) << 23;
+    const uint32_t low = random(), seed = n % 3 == 0   ? low
+                                          : n % 3 == 1 ? low | 0xfffff000
+                                                       : low >> 20;
+    for (Overflow overflow :
+         {Overflow::ToInfinity, Overflow::Saturate, Overflow::SaturateNotExact}) {
+      const float value = std::bit_cast<float>(bits);
+      ASSERT_EQ(encodeStochastic<Format>(value, overflow, seed),
+                encode(Format, value, Rounding::Stochastic, overflow, seed))
+          << std::hexfloat << value << " random " << seed << " overflow " << int(overflow);
     }
   }
+}
+TEST(NumericSpecials, StochasticRoundingWithoutBranches) {
+  expectSameStochastic<kFp16>();
+  expectSameStochastic<kBf16>();
+  expectSameStochastic<kFp8E4M3>();
+  expectSameStochastic<kBf8E5M2>();
+  expectSameStochastic<kFp6E2M3>();
+  expectSameStochastic<kBf6E3M2>();
+  expectSameStochastic<kFp4E2M1>();
 }
 
 TEST(NumericSpecials, E8M0IsAPowerOfTwo) {

@@ -18,3 +18,8 @@ mono_test(valu_test
   LIBS mono_emulator_test_support)
 # References round where they say so.
 target_compile_options(valu_test PRIVATE -ffp-contract=off)
+
+# By hand, after a change of the special functions: all f32 inputs, which takes minutes.
+add_executable(numeric-sweep EXCLUDE_FROM_ALL numericSweep.cpp)
+target_compile_options(numeric-sweep PRIVATE -march=x86-64-v3 -ffp-contract=off)
+target_link_libraries(numeric-sweep PRIVATE mono_numeric)

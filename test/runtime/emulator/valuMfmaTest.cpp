@@ -3,10 +3,12 @@
 // each lane and byte.
 #include "test/runtime/emulator/valuTestSupport.h"
 
+#include "runtime/emulator/exec/MfmaOrder.h"
 #include "runtime/emulator/numeric/FloatFormat.h"
 
 #include <cmath>
 #include <functional>
+#include <set>
 
 using namespace mono::emu;
 using namespace mono::emu::test;
@@ -160,6 +162,65 @@ TEST_F(ValuMfma, Bf16SumsAreFusedInOrderOfK) {
         sum = std::fma(float(decode(kBf16, codeAt(16, {i + 16 * (k / 8), k % 8}, 16))),
                        float(decode(kBf16, codeAt(32, {j + 16 * (k / 8), k % 8}, 16))), sum);
       ASSERT_EQ(f(96 + place.item, place.lane), sum);
+    }
+}
+
+TEST_F(ValuMfma, AnyOrderOfSumsStaysWithinRounding) {
+  for (wave.sumOrder = 1; wave.sumOrder <= 12; ++wave.sumOrder) {
+    SCOPED_TRACE(wave.sumOrder);
+    checkDense("v_mfma_f32_16x16x32_bf16", 16, 32, 16, kBf16, kBf16);
+    checkDense("v_mfma_f32_32x32x16_f16", 32, 16, 16, kFp16, kFp16);
+    checkDense("v_mfma_f32_16x16x4_f32", 16, 4, 32, kFp32, kFp32);
+    checkDense("v_mfma_f32_32x32x16_fp8_bf8", 32, 16, 8, kFp8E4M3, kBf8E5M2);
+  }
+}
+
+/// D[16, 16] = A[16, 256] B[256, 16] by eight instructions that hand on their sum, in f32 and in
+/// double; the bound holds for 256 additions in any order.
+TEST_F(ValuMfma, GemmOfAnyOrderStaysWithinRounding) {
+  constexpr unsigned steps = 8, depth = 32 * steps;
+  // Exponents far enough apart that sums round.
+  const auto draw = [this] { return (ordinaryFloat() >> 16) | (ordinaryFloat() & 0xffff0000); };
+  fill(16, 4 * steps, draw);
+  fill(64, 4 * steps, draw);
+  const auto at = [&](unsigned first, unsigned i, unsigned k) {
+    const unsigned inStep = k % 32;
+    return decode(kBf16, codeAt(first + k / 32 * 4, {i + 16 * (inStep / 8), inStep % 8}, 16));
+  };
+  std::string text = "v_mfma_f32_16x16x32_bf16 v[100:103], v[16:19], v[64:67], 0\n";
+  for (unsigned step = 1; step < steps; ++step)
+    text += "v_mfma_f32_16x16x32_bf16 v[100:103], v[" + std::to_string(16 + 4 * step) + ":" +
+            std::to_string(19 + 4 * step) + "], v[" + std::to_string(64 + 4 * step) + ":" +
+            std::to_string(67 + 4 * step) + "], v[100:103]\n";
+  std::set<uint32_t> seen;
+  for (wave.sumOrder = 0; wave.sumOrder <= 12; ++wave.sumOrder) {
+    run(text);
+    seen.insert(v(100, 0));
+    for (unsigned i = 0; i < 16; ++i)
+      for (unsigned j = 0; j < 16; ++j) {
+        double exact = 0, magnitude = 0;
+        for (unsigned k = 0; k < depth; ++k) {
+          const double product = at(16, i, k) * at(64, j, k);
+          exact += product;
+          magnitude += std::fabs(product);
+        }
+        const Place place = resultPlace(16, i, j);
+        expectNear(f(100 + place.item, place.lane), exact, magnitude, depth);
+      }
+  }
+  EXPECT_GT(seen.size(), 2u) << "the seeds must make different orders";
+}
+
+TEST_F(ValuMfma, EverySeedIsAPermutation) {
+  for (uint64_t seed : {0ull, 1ull, 2ull, 12345ull, ~0ull})
+    for (unsigned count : {1u, 2u, 4u, 32u, 128u}) {
+      const mfma::SumOrder order(seed, count);
+      std::set<unsigned> terms;
+      for (unsigned n = 0; n < count; ++n)
+        terms.insert(order.term(n));
+      EXPECT_EQ(terms.size(), count);
+      EXPECT_LT(*terms.rbegin(), count);
+      EXPECT_EQ(order.groups() * order.termsEach(), count);
     }
 }
 
