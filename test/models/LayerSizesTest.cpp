@@ -51,7 +51,7 @@ TEST(LayerSizes, WithoutIndexerItsOperandsAreGone) {
   EXPECT_TRUE(bool(readLayerSizes(manifest)));
   EXPECT_EQ(manifest.operand("w_iq"), nullptr);
   EXPECT_EQ(manifest.operand("cache_index"), nullptr);
-  EXPECT_EQ(manifest.operand("index_topk")->access, OperandAccess::Read);
+  EXPECT_EQ(manifest.operand("index_topk")->access, OperandAccess::Update);
   EXPECT_EQ(manifest.operand("w_a")->type.shape[0], 2624);
   sizes.rope = 60; // 2620 rows
   EXPECT_EQ(sizes.paddedDownRows(), 2624u);

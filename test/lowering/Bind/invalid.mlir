@@ -200,3 +200,18 @@ mono.schedule @generated_size_of_the_task target("gfx950") grid(4 x 64) {
     } : tensor<?xi32>
   }
 }
+
+// -----
+
+// A stage without tasks is gone with what only it uses; one that is left needs its operands.
+mono.schedule @empty target("gfx950") grid(1 x 64) {
+  %ON = mono.param "ON" in [0 to 1] default 0
+  // expected-note @below {{declared here; a stage that uses it needs 0 tasks then}}
+  %x = mono.operand "x" read [%ON, 4] : f32
+  %y = mono.operand "y" write [1, 4] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{uses operand 'x', which has no elements with these parameters}}
+    %v = mono.load %x[0, 0] [1, 4] : tensor<1x4xf32>
+    mono.store %v, %y[0, 0] : tensor<1x4xf32>
+  }
+}
