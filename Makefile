@@ -15,7 +15,7 @@ demo: setup configure
 	@$(BUILD)/bin/monorun models/glm5/attn_out_router.mlir -D S=4 -D TP=8 --verify --repeat=3
 
 test: build
-	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -LE long
 
 build: setup configure
 	@cmake --build $(BUILD) -j $(JOBS)
