@@ -70,7 +70,11 @@ makeProblem(const RunOptions &options, const Manifest &manifest,
     auto problem = model->golden(manifest, *golden);
     return problem ? std::move(problem) : addContext(problem.takeError(), options.goldenCase);
   }
-  return model->random(manifest, *options.verifySeed);
+  if (options.variant.empty())
+    return model->random(manifest, *options.verifySeed);
+  if (!model->variant)
+    return makeError("schedule '{}' has no variants", manifest.schedule);
+  return model->variant(manifest, options.variant, *options.verifySeed);
 }
 
 Error provideInputs(Group &group, models::Problem *problem, const RunOptions &options) {
