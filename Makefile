@@ -15,7 +15,7 @@ demo: setup configure
 	@$(BUILD)/bin/monorun models/glm5/layer.mlir --case=test/data/glm5_full_s4.safetensors
 
 test: build
-	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -LE long
 
 build: setup configure
 	@cmake --build $(BUILD) -j $(JOBS)

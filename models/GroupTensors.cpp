@@ -60,6 +60,18 @@ Expected<std::vector<RankOutputs>> readOutputs(Group &group) {
   return outputs;
 }
 
+Expected<std::vector<std::string>> postedMailboxes(Group &group) {
+  std::vector<std::string> names;
+  for (const Mailbox &mailbox : group.manifest().mailboxes) {
+    Expected<bool> posted = group.isPosted(/*rank=*/0, mailbox.name);
+    if (!posted)
+      return posted.takeError();
+    if (*posted)
+      names.push_back(mailbox.name);
+  }
+  return names;
+}
+
 Expected<std::vector<RankOutputs>> readMailboxes(Group &group, ArrayRef<std::string> names) {
   std::vector<RankOutputs> mailboxes(group.ranks());
   for (unsigned rank = 0; rank < group.ranks(); ++rank)

@@ -2,6 +2,7 @@
 #include "models/Registry.h"
 #include "models/glm5/AttnOutRouter.h"
 #include "models/glm5/LayerProblem.h"
+#include "models/glm5/LayerVariants.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Path.h"
@@ -11,9 +12,9 @@ using namespace llvm;
 namespace mono::models {
 
 static constexpr Model models[] = {
-    {"attn_out_router", "glm5/attn_out_router.mlir", glm5::randomAttnOutRouter,
+    {"attn_out_router", "glm5/attn_out_router.mlir", glm5::randomAttnOutRouter, nullptr,
      glm5::goldenAttnOutRouter, glm5::goldenParamsOfAttnOutRouter},
-    {"glm5_layer", "glm5/layer.mlir", glm5::randomLayer, glm5::goldenLayer,
+    {"glm5_layer", "glm5/layer.mlir", glm5::randomLayer, glm5::variantOfLayer, glm5::goldenLayer,
      glm5::goldenParamsOfLayer},
 };
 

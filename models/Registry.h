@@ -22,6 +22,10 @@ struct Model {
   /// Random inputs under a seed, and the reference on them. Error when the manifest's operands are
   /// not those of the schedule the model knows.
   llvm::Expected<std::unique_ptr<Problem>> (*random)(const Manifest &, uint64_t seed);
+  /// The same at an edge that has a name; null when the schedule has none. Error also when it has
+  /// none of that name.
+  llvm::Expected<std::unique_ptr<Problem>> (*variant)(const Manifest &, llvm::StringRef name,
+                                                      uint64_t seed);
   /// The inputs and results of a golden case.
   llvm::Expected<std::unique_ptr<Problem>> (*golden)(const Manifest &, const SafetensorsFile &);
   /// The compile parameters a golden case asks for; what the user gives goes first.

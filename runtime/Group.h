@@ -84,6 +84,10 @@ public:
   llvm::Error readMailbox(unsigned rank, llvm::StringRef mailbox,
                           llvm::MutableArrayRef<uint8_t> bytes);
 
+  /// Whether the last launch posted anything to a tagged mailbox that `rank` owns: stages that
+  /// parameters switch off leave theirs empty.
+  llvm::Expected<bool> isPosted(unsigned rank, llvm::StringRef mailbox);
+
   /// Launches every rank of this process and waits for them. Every operand must be bound. May be
   /// called again without any reset: the kernel advances its epoch words itself. After a launch
   /// that failed the group is broken, because its ranks may be at different epochs: every later
@@ -135,6 +139,12 @@ private:
 
   llvm::Expected<Member *> findMember(unsigned rank);
   llvm::Expected<uint32_t> finishedLaunches(const Member &member) const;
+  /// A slot of a tagged mailbox and the tag its words must have.
+  struct Slot {
+    std::vector<uint8_t> words;
+    uint32_t tag = 0;
+  };
+  llvm::Expected<Slot> readLastSlot(unsigned rank, const Mailbox &mailbox);
   llvm::Expected<size_t> operandIndex(llvm::StringRef name, uint64_t bytes) const;
   llvm::Error allocateOperand(Member &member, size_t index);
   llvm::Error checkBound(const Member &member) const;

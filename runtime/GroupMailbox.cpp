@@ -14,18 +14,11 @@ namespace mono {
 /// A word: payload in the low dword, tag in the high one (docs/manifest.md).
 static constexpr size_t wordBytes = 8, payloadBytes = 4;
 
-/// The mailbox, if its words say which launch they are from and `bytes` is the size of its tensor.
-static Expected<const Mailbox *> findTagged(const Manifest &manifest, StringRef name,
-                                            uint64_t bytes) {
+/// The mailbox, if its words say which launch they are from.
+static Expected<const Mailbox *> findTagged(const Manifest &manifest, StringRef name) {
   Expected<const Mailbox *> mailbox = manifest.findMailbox(name);
-  if (!mailbox)
-    return mailbox;
-  if ((*mailbox)->kind != MailboxKind::Tagged)
+  if (mailbox && (*mailbox)->kind != MailboxKind::Tagged)
     return makeError("mailbox '{}': expected a tagged mailbox, but it is counted", name);
-  const TensorType &type = (*mailbox)->type;
-  if (bytes != type.bytes())
-    return makeError("mailbox '{}': expected {} bytes ({}), but got {}", name, type.bytes(),
-                     type.describe(), bytes);
   return mailbox;
 }
 
@@ -52,28 +45,51 @@ Expected<uint32_t> Group::finishedLaunches(const Member &member) const {
   return read32le(count);
 }
 
-Error Group::readMailbox(unsigned rank, StringRef name, MutableArrayRef<uint8_t> bytes) {
+Expected<Group::Slot> Group::readLastSlot(unsigned rank, const Mailbox &mailbox) {
   Expected<Member *> member = findMember(rank);
   if (!member)
     return member.takeError();
-  Expected<const Mailbox *> found = findTagged(contract, name, bytes.size());
-  if (!found)
-    return found.takeError();
   Expected<uint32_t> launches = finishedLaunches(**member);
   if (!launches)
     return launches.takeError();
   if (*launches == 0)
     return makeError("mailbox '{}' of rank {}: expected a finished launch, but there was none",
-                     name, rank);
-  const Mailbox &mailbox = **found;
+                     mailbox.name, rank);
   DevicePtr memory =
       mailbox.scope == MailboxScope::Peers ? (*member)->peerMailboxes : (*member)->deviceMailboxes;
-  std::vector<uint8_t> slot(mailbox.bytes / mailbox.slots);
-  DevicePtr from = memory + mailbox.offset + *launches % mailbox.slots * slot.size();
-  Error error = (*member)->device->read(from, slot);
-  if (!error)
-    error = stripTags(mailbox.type, slot, *launches, bytes);
-  return addContext(std::move(error), fmt::format("mailbox '{}' of rank {}", name, rank));
+  Slot slot{std::vector<uint8_t>(mailbox.bytes / mailbox.slots), *launches};
+  DevicePtr from = memory + mailbox.offset + *launches % mailbox.slots * slot.words.size();
+  if (Error error = (*member)->device->read(from, slot.words))
+    return error;
+  return slot;
+}
+
+Error Group::readMailbox(unsigned rank, StringRef name, MutableArrayRef<uint8_t> bytes) {
+  Expected<const Mailbox *> mailbox = findTagged(contract, name);
+  if (!mailbox)
+    return mailbox.takeError();
+  const TensorType &type = (*mailbox)->type;
+  if (bytes.size() != type.bytes())
+    return makeError("mailbox '{}': expected {} bytes ({}), but got {}", name, type.bytes(),
+                     type.describe(), bytes.size());
+  Expected<Slot> slot = readLastSlot(rank, **mailbox);
+  if (!slot)
+    return slot.takeError();
+  return addContext(stripTags(type, slot->words, slot->tag, bytes),
+                    fmt::format("mailbox '{}' of rank {}", name, rank));
+}
+
+Expected<bool> Group::isPosted(unsigned rank, StringRef name) {
+  Expected<const Mailbox *> mailbox = findTagged(contract, name);
+  if (!mailbox)
+    return mailbox.takeError();
+  Expected<Slot> slot = readLastSlot(rank, **mailbox);
+  if (!slot)
+    return slot.takeError();
+  for (size_t at = payloadBytes; at < slot->words.size(); at += wordBytes)
+    if (read32le(&slot->words[at]) == slot->tag)
+      return true;
+  return false;
 }
 
 } // namespace mono

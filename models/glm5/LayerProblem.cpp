@@ -28,7 +28,7 @@ randomSelection(const LayerSizes &sizes, ArrayRef<int32_t> positions, uint64_t s
 }
 
 LayerCase randomLayerCase(const LayerSizes &sizes, uint64_t seed) {
-  LayerCase result{sizes, syntheticParams(sizes, seed), {}, std::nullopt, false};
+  LayerCase result{sizes, syntheticParams(sizes, seed), {}, std::nullopt};
   std::vector<int32_t> positions = spreadPositions(sizes);
   result.inputs = syntheticInputs(sizes, seed, positions);
   addOutliers(result.inputs, sizes, seed);
@@ -61,7 +61,7 @@ Expected<LayerCase> goldenLayerCase(const LayerSizes &sizes, LayerGolden golden)
   if (Error error = checkCaseSizes(sizes, golden.sizes()))
     return error;
   LayerInputs inputs = syntheticInputs(sizes, golden.synthetic.seed, golden.positions);
-  return LayerCase{sizes, golden.synthetic, std::move(inputs), std::move(golden), false};
+  return LayerCase{sizes, golden.synthetic, std::move(inputs), std::move(golden)};
 }
 
 namespace {
@@ -69,7 +69,7 @@ namespace {
 class LayerProblem : public Problem {
 public:
   explicit LayerProblem(LayerCase layerCase)
-      : problem(std::move(layerCase)), checkpoint(problem.synthetic),
+      : problem(std::move(layerCase)), checkpoint(problem.synthetic, problem.edit),
         weights(problem.sizes, problem.synthetic.layer, checkpoint), selection(paddedSelection()) {}
 
   void fill(unsigned rank, const Operand &operand, size_t slice,

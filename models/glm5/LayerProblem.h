@@ -16,6 +16,7 @@ struct LayerCase {
   LayerInputs inputs;
   std::optional<LayerGolden> golden; ///< takes the reference's place where it can
   bool allExperts = false;           ///< every expert has weights, see makeLayerProblem()
+  TensorEdit edit = nullptr;         ///< of the weights
 };
 
 /// Random inputs under a seed: outlier channels, positions at every border (spreadPositions), pages

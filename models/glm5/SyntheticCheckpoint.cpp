@@ -69,6 +69,13 @@ template <typename T> static MutableArrayRef<T> as(MutableArrayRef<uint8_t> byte
 
 void SyntheticCheckpoint::read(const CheckpointTensor &tensor, uint64_t offset,
                                MutableArrayRef<uint8_t> out) const {
+  generate(tensor, offset, out);
+  if (edit)
+    edit(tensor, offset, out);
+}
+
+void SyntheticCheckpoint::generate(const CheckpointTensor &tensor, uint64_t offset,
+                                   MutableArrayRef<uint8_t> out) const {
   if (tensor.dtype == DType::U8)
     return readBytes(tensor, offset, out);
   HashTensor words(tensor.name, params.seed);

@@ -5,6 +5,8 @@
 #include "models/Checkpoint.h"
 #include "models/glm5/LayerSizes.h"
 
+#include <functional>
+
 namespace mono::models::glm5 {
 
 struct SyntheticParams {
@@ -17,18 +19,28 @@ struct SyntheticParams {
 /// The E8M0 bases under which an expert's projections keep the variance of their inputs.
 SyntheticParams syntheticParams(const LayerDims &dims, uint64_t seed);
 
+/// Changes bytes [offset, offset + out.size()) of a tensor, whole elements. Called from several
+/// threads.
+using TensorEdit = std::function<void(const CheckpointTensor &tensor, uint64_t offset,
+                                      llvm::MutableArrayRef<uint8_t> out)>;
+
 class SyntheticCheckpoint : public Checkpoint {
 public:
-  explicit SyntheticCheckpoint(const SyntheticParams &params) : params(params) {}
+  /// With an edit, what is read is what that leaves.
+  explicit SyntheticCheckpoint(const SyntheticParams &params, TensorEdit edit = nullptr)
+      : params(params), edit(std::move(edit)) {}
   /// Answers for every tensor of LayerTensors.
   void read(const CheckpointTensor &tensor, uint64_t offset,
             llvm::MutableArrayRef<uint8_t> out) const override;
 
 private:
+  void generate(const CheckpointTensor &tensor, uint64_t offset,
+                llvm::MutableArrayRef<uint8_t> out) const;
   void readBytes(const CheckpointTensor &tensor, uint64_t offset,
                  llvm::MutableArrayRef<uint8_t> out) const;
 
   SyntheticParams params;
+  TensorEdit edit;
 };
 
 } // namespace mono::models::glm5

@@ -38,6 +38,9 @@ struct CommandLine {
   cl::opt<std::string> verify{"verify", cl::ValueOptional, cl::value_desc("SEED"),
                               cl::desc("run on random inputs and compare with the reference"),
                               cl::cat(category)};
+  cl::opt<std::string> variant{"variant", cl::value_desc("NAME"),
+                               cl::desc("random inputs at an edge, for --verify"),
+                               cl::cat(category)};
   cl::opt<std::string> goldenCase{"case", cl::value_desc("CASE.safetensors"),
                                   cl::desc("run a golden case and compare"), cl::cat(category)};
   cl::opt<std::string> coherence{"coherence", cl::init("fast"),
@@ -131,6 +134,8 @@ Error checkTogether(const CommandLine &line, const RunOptions &options) {
       options.verifySeed.has_value() + !options.inputs.empty() + !options.goldenCase.empty();
   if (sources > 1)
     return makeError("--inputs, --verify and --case each provide the inputs: give one of them");
+  if (!options.variant.empty() && !options.verifySeed)
+    return makeError("--variant is about random inputs: expected --verify");
   if (!options.mailboxes.empty() && options.outputs.empty())
     return makeError("--mailboxes says what else to write: expected --outputs");
   if (options.repeat == 0)
@@ -155,6 +160,7 @@ Expected<RunOptions> convert(const CommandLine &line) {
   options.outputs = line.outputs;
   options.mailboxes.assign(line.mailboxes.begin(), line.mailboxes.end());
   options.goldenCase = line.goldenCase;
+  options.variant = line.variant;
   options.repeat = line.repeat;
   if (line.ranks.getNumOccurrences())
     options.ranks = line.ranks;

@@ -31,6 +31,7 @@ struct RunOptions {
   unsigned repeat = 1;
   StatsFormat stats = StatsFormat::None;
   std::optional<uint64_t> verifySeed;
+  std::string variant;                     ///< of the random inputs; empty: the plain ones
   std::optional<uint64_t> adversarialSeed; ///< of the emulator's memory model; none: coherent
   std::string checks; ///< of the emulator, a list as emu::Checks::apply() takes it; empty: default
   uint64_t mfmaOrder = 0; ///< emu::Options::mfmaOrder

@@ -70,7 +70,11 @@ makeProblem(const RunOptions &options, const Manifest &manifest,
     auto problem = model->golden(manifest, *golden);
     return problem ? std::move(problem) : addContext(problem.takeError(), options.goldenCase);
   }
-  return model->random(manifest, *options.verifySeed);
+  if (options.variant.empty())
+    return model->random(manifest, *options.verifySeed);
+  if (!model->variant)
+    return makeError("schedule '{}' has no variants", manifest.schedule);
+  return model->variant(manifest, options.variant, *options.verifySeed);
 }
 
 Error provideInputs(Group &group, models::Problem *problem, const RunOptions &options) {
@@ -146,19 +150,17 @@ void print(const RunOptions &options, const Group &group, emu::Machine *machine,
     printStats(outs(), group, *machine, outcome.time);
 }
 
-/// The mailboxes the options name; an error when there is no such one.
-Expected<std::vector<std::string>> mailboxNames(const RunOptions &options,
-                                                const Manifest &manifest) {
-  std::vector<std::string> names = options.mailboxes;
-  if (names == std::vector<std::string>{"all"}) {
-    names.clear();
-    for (const Mailbox &mailbox : manifest.mailboxes)
-      names.push_back(mailbox.name);
-  }
-  for (const std::string &name : names)
-    if (Expected<const Mailbox *> found = manifest.findMailbox(name); !found)
-      return found.takeError();
-  return names;
+bool wantsAllMailboxes(const RunOptions &options) {
+  return options.mailboxes == std::vector<std::string>{"all"};
+}
+
+/// Every mailbox the options name must be there.
+Error checkMailboxes(const RunOptions &options, const Manifest &manifest) {
+  if (!wantsAllMailboxes(options))
+    for (const std::string &name : options.mailboxes)
+      if (Expected<const Mailbox *> found = manifest.findMailbox(name); !found)
+        return found.takeError();
+  return Error::success();
 }
 
 /// All that is decided before a device is touched.
@@ -166,7 +168,6 @@ struct Plan {
   std::vector<uint8_t> codeObject;
   Manifest manifest;
   std::unique_ptr<models::Problem> problem; ///< null when no verdict is asked for
-  std::vector<std::string> mailboxes;       ///< to be written with the outputs
 };
 
 Expected<Plan> makePlan(const RunOptions &options) {
@@ -188,11 +189,9 @@ Expected<Plan> makePlan(const RunOptions &options) {
   auto problem = makeProblem(options, *manifest, *golden);
   if (!problem)
     return problem.takeError();
-  auto mailboxes = mailboxNames(options, *manifest);
-  if (!mailboxes)
-    return mailboxes.takeError();
-  return Plan{std::move(*codeObject), std::move(*manifest), std::move(*problem),
-              std::move(*mailboxes)};
+  if (Error error = checkMailboxes(options, *manifest))
+    return error;
+  return Plan{std::move(*codeObject), std::move(*manifest), std::move(*problem)};
 }
 
 emu::Options emulatorOptions(const RunOptions &options) {
@@ -210,7 +209,12 @@ emu::Options emulatorOptions(const RunOptions &options) {
 Error save(const RunOptions &options, const Plan &plan, Group &group, const Outputs &outputs) {
   if (options.outputs.empty())
     return Error::success();
-  Expected<Outputs> mailboxes = models::readMailboxes(group, plan.mailboxes);
+  Expected<std::vector<std::string>> names = options.mailboxes;
+  if (wantsAllMailboxes(options))
+    names = models::postedMailboxes(group);
+  if (!names)
+    return names.takeError();
+  Expected<Outputs> mailboxes = models::readMailboxes(group, *names);
   if (!mailboxes)
     return mailboxes.takeError();
   return saveOutputs(options.outputs, plan.manifest, outputs, *mailboxes);

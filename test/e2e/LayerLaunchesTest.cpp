@@ -74,6 +74,8 @@ struct Advance {
   int32_t step;
 };
 
+void PrintTo(const Advance &advance, std::ostream *out) { *out << advance.name; }
+
 class LayerLaunches : public testing::TestWithParam<Advance> {};
 
 TEST_P(LayerLaunches, TenInARowEqualTenSingleOnes) {

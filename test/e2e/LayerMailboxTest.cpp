@@ -51,11 +51,19 @@ Values sideBySide(std::initializer_list<Values> parts, size_t rows) {
   return result;
 }
 
-class LayerMailboxes : public testing::TestWithParam<int> {
+struct Launch {
+  const char *name;
+  int64_t ordered, context;
+};
+
+void PrintTo(const Launch &launch, std::ostream *out) { *out << launch.name; }
+
+class LayerMailboxes : public testing::TestWithParam<Launch> {
 protected:
   void SetUp() override;
 
   Values box(const char *name, size_t rank = 0) const {
+    seen.insert(name);
     return mailboxes[rank].lookup(name).values();
   }
   /// [rows, HEADS / TP, width] of every rank as [rows, HEADS, width].
@@ -77,6 +85,7 @@ protected:
   void checkQueries();
   void checkNewEntries();
   void checkScores();
+  void checkSections();
   void checkSelection();
   void checkAttention();
   void checkHeads();
@@ -89,6 +98,8 @@ protected:
   std::unique_ptr<SyntheticCheckpoint> checkpoint;
   std::unique_ptr<Glm5Layer> layer;
   std::vector<RankOutputs> outputs, mailboxes;
+  std::vector<std::string> names;     ///< of all mailboxes
+  mutable std::set<std::string> seen; ///< those asked for
   /// The reference, into which what the kernel has is put step by step.
   DownProjections down;
   Attention attention;
@@ -97,7 +108,11 @@ protected:
 };
 
 void LayerMailboxes::SetUp() {
-  auto code = compileLayer(tinyLayer(/*rows=*/4, /*ranks=*/2, GetParam()));
+  Params params = tinyLayer(/*rows=*/4, /*ranks=*/2, GetParam().ordered);
+  for (auto &[name, value] : params)
+    if (name == "CTX")
+      value = GetParam().context;
+  auto code = compileLayer(params);
   ASSERT_TRUE(bool(code)) << llvm::toString(code.takeError());
   auto run = LayerOnEmulator::create(*code);
   ASSERT_TRUE(bool(run)) << llvm::toString(run.takeError());
@@ -108,9 +123,7 @@ void LayerMailboxes::SetUp() {
   ASSERT_FALSE(bool(provide(*run->group, *problem, OperandAccess::Update)));
   ASSERT_EQ(llvm::toString(run->group->launch()), "");
   outputs = llvm::cantFail(readOutputs(*run->group));
-  std::vector<std::string> names;
-  for (const Mailbox &mailbox : run->group->manifest().mailboxes)
-    names.push_back(mailbox.name);
+  names = llvm::cantFail(postedMailboxes(*run->group));
   auto read = readMailboxes(*run->group, names);
   ASSERT_TRUE(bool(read)) << llvm::toString(read.takeError());
   mailboxes = std::move(*read);
@@ -174,6 +187,27 @@ void LayerMailboxes::checkScores() {
     size_t count = indexing.scores[row].size();
     near("index_scores", own.take_front(count).vec(), indexing.scores[row], 1, noRounding);
     EXPECT_TRUE(llvm::all_of(own.drop_front(count), [](double x) { return x == -INFINITY; }));
+  }
+}
+
+/// Of contexts that are selected from in sections, the best of each, in rising order of their
+/// tokens.
+void LayerMailboxes::checkSections() {
+  if (!llvm::is_contained(names, "section_scores"))
+    return;
+  Values scores = box("index_scores"), best = box("section_scores"), tokens = box("section_tokens");
+  size_t sections = best.size() / sizes.rows / sizes.topk, width = sizes.context / sections;
+  for (size_t place = 0; place < sizes.rows * sections; ++place) {
+    auto own = llvm::ArrayRef(scores).slice(place * width, width);
+    size_t begin = place % sections * width;
+    std::vector<int32_t> chosen = selectTop(own, sizes.topk);
+    llvm::erase_if(chosen, [&](int32_t token) { return own[token] == -INFINITY; });
+    for (size_t i = 0; i < sizes.topk; ++i) {
+      size_t at = place * sizes.topk + i;
+      EXPECT_EQ(best[at], i < chosen.size() ? own[chosen[i]] : -INFINITY) << at;
+      if (i < chosen.size())
+        EXPECT_EQ(tokens[at], static_cast<double>(begin + static_cast<size_t>(chosen[i]))) << at;
+    }
   }
 }
 
@@ -356,15 +390,19 @@ TEST_P(LayerMailboxes, HoldWhatTheStagesOfTheReferenceGive) {
   checkQueries();
   checkNewEntries();
   checkScores();
+  checkSections();
   checkSelection();
   checkAttention();
   checkHeads();
   checkResidual();
   checkUnits();
   checkMlp();
+  EXPECT_EQ(seen, std::set<std::string>(names.begin(), names.end()));
 }
 
-INSTANTIATE_TEST_SUITE_P(Rows, LayerMailboxes, testing::Values(0, 1),
-                         [](const auto &info) { return info.param ? "ordered" : "independent"; });
+INSTANTIATE_TEST_SUITE_P(Layers, LayerMailboxes,
+                         testing::Values(Launch{"independent", 0, 256}, Launch{"ordered", 1, 256},
+                                         Launch{"in_sections", 0, 32768}),
+                         [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace

@@ -38,6 +38,14 @@ TEST_P(WrongSchedule, IsFound) {
   EXPECT_NE(found.find("BAD"), std::string::npos) << found;
 }
 
+class Variants : public ProcessTest {};
+
+TEST_F(Variants, AScheduleMayHaveNone) {
+  fails(MONORUN, 1, "schedule 'attn_out_router' has no variants",
+        {MONO_SOURCE_DIR "/models/glm5/attn_out_router.mlir", "-DS=1", "-DTP=1", "--verify",
+         "--variant=large"});
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, WrongSchedule,
     testing::Values(Mistake{"NoResidual", "arith.addf %x32, %sum", "arith.addf %sum, %sum",

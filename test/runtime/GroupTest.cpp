@@ -63,6 +63,8 @@ TEST_F(GroupTest, ReadsTheMailboxesOfTheLastLaunch) {
   std::vector<uint8_t> parts(2 * exchangeElements * 4);
   EXPECT_EQ(llvm::toString(group->readMailbox(1, "parts", parts)),
             "mailbox 'parts' of rank 1: expected a finished launch, but there was none");
+  EXPECT_EQ(llvm::toString(group->isPosted(0, "parts").takeError()),
+            "mailbox 'parts' of rank 0: expected a finished launch, but there was none");
   for (uint32_t launch = 0; launch < 3; ++launch) {
     std::vector<uint8_t> first = words(launch, 3), second = words(100 * launch, 7);
     ASSERT_FALSE(bool(group->write(0, "in", first)));
@@ -73,6 +75,7 @@ TEST_F(GroupTest, ReadsTheMailboxesOfTheLastLaunch) {
     for (unsigned rank = 0; rank < exchangeRanks; ++rank) {
       ASSERT_EQ(llvm::toString(group->readMailbox(rank, "parts", parts)), "");
       EXPECT_EQ(parts, posted) << "launch " << launch << ", rank " << rank;
+      EXPECT_TRUE(llvm::cantFail(group->isPosted(rank, "parts")));
     }
   }
 }

@@ -1,0 +1,112 @@
+// That the variants of the layer's random case are what their names say.
+#include "models/glm5/LayerVariants.h"
+#include "models/BFloat16.h"
+#include "models/Registry.h"
+#include "models/glm5/LayerCheck.h"
+#include "test/models/LayerKernel.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+using namespace mono;
+using namespace mono::models;
+using namespace mono::models::glm5;
+
+namespace {
+
+LayerSizes sizesOf(bool ordered = false) {
+  LayerSizes sizes;
+  sizes.hidden = 256;
+  sizes.heads = 4;
+  sizes.qLora = 32;
+  sizes.kvLora = 32;
+  sizes.nope = 16;
+  sizes.rope = 8;
+  sizes.vDim = 16;
+  sizes.indexHeads = 2;
+  sizes.indexDim = 16;
+  sizes.topk = 8;
+  sizes.experts = 16;
+  sizes.moe = 128;
+  sizes.chosen = 4;
+  sizes.rows = 4;
+  sizes.ranks = 2;
+  sizes.context = 32;
+  sizes.page = 4;
+  sizes.ordered = ordered;
+  return sizes;
+}
+
+LayerCase variant(const char *name, bool ordered = false) {
+  return llvm::cantFail(layerVariant(name, sizesOf(ordered), 3));
+}
+
+/// The experts each row chooses.
+std::vector<std::vector<int32_t>> choices(const LayerCase &layerCase) {
+  const LayerSizes &sizes = layerCase.sizes;
+  SyntheticCheckpoint checkpoint(layerCase.synthetic, layerCase.edit);
+  Glm5Layer layer(sizes, layerCase.synthetic.layer, checkpoint, layerCase.inputs);
+  DownProjections down = layer.project();
+  Routing routing = layer.routeTokens(layer.attend(down, layer.index(down).selection));
+  std::vector<std::vector<int32_t>> rows;
+  for (size_t row = 0; row < sizes.rows; ++row)
+    rows.push_back(llvm::ArrayRef(routing.ids).slice(row * sizes.chosen, sizes.chosen).vec());
+  return rows;
+}
+
+TEST(LayerVariants, Routing) {
+  for (const std::vector<int32_t> &row : choices(variant("same-experts")))
+    EXPECT_EQ(row, (std::vector<int32_t>{0, 1, 2, 3}));
+  std::set<int32_t> all;
+  for (const std::vector<int32_t> &row : choices(variant("different-experts")))
+    all.insert(row.begin(), row.end());
+  EXPECT_EQ(all.size(), 16u);
+}
+
+TEST(LayerVariants, Numbers) {
+  LayerCase plain = randomLayerCase(sizesOf(), 3);
+  EXPECT_EQ(toFloat(variant("large").inputs.x[9]), 4096 * toFloat(plain.inputs.x[9]));
+  LayerCase zeros = variant("zero-rows");
+  for (size_t row = 0; row < 4; ++row)
+    EXPECT_EQ(llvm::all_of(llvm::ArrayRef(zeros.inputs.x).slice(row * 256, 256),
+                           [](uint16_t value) { return value == 0; }),
+              row % 2 == 0);
+  CheckpointTensor scale = LayerTensors(sizesOf(), 3).expertScale(2, Projection::Up);
+  std::vector<uint8_t> before(scale.elements()), after(scale.elements());
+  SyntheticCheckpoint(plain.synthetic).read(scale, 0, before);
+  SyntheticCheckpoint(plain.synthetic, variant("scales").edit).read(scale, 0, after);
+  size_t zero = 0, larger = 0;
+  for (size_t i = 0; i < after.size(); ++i) {
+    zero += after[i] == 0;
+    larger += after[i] == before[i] + 16;
+  }
+  EXPECT_EQ(after.size(), 1024u);
+  EXPECT_NEAR(static_cast<double>(zero), 128, 4 * 11); // four deviations of sqrt(1024 / 8 * 7 / 8)
+  EXPECT_NEAR(static_cast<double>(larger), 16, 4 * 4); // and of sqrt(1024 / 64)
+  EXPECT_GT(larger, 0u);
+}
+
+TEST(LayerVariants, Positions) {
+  using Positions = std::vector<int32_t>;
+  EXPECT_EQ(variant("lengths").inputs.positions, (Positions{31, 1, 29, 3}));
+  EXPECT_EQ(variant("lengths", true).inputs.positions, (Positions{0, 1, 2, 3}));
+  EXPECT_EQ(variant("borders").inputs.positions, (Positions{0, 8, 7, 31}));
+  EXPECT_EQ(variant("borders", true).inputs.positions, (Positions{28, 29, 30, 31}));
+  LayerSizes sizes = sizesOf();
+  sizes.rows = 7;
+  EXPECT_EQ(llvm::cantFail(layerVariant("borders", sizes, 1)).inputs.positions,
+            (Positions{0, 8, 7, 31, 6, 9, 1}));
+}
+
+TEST(LayerVariants, UnknownOnesAreNamed) {
+  Manifest manifest = test::layerManifest(sizesOf());
+  const Model *model = findModel("glm5_layer");
+  EXPECT_EQ(llvm::toString(model->variant(manifest, "small", 1).takeError()),
+            "schedule 'glm5_layer' has no variant 'small'; it has same-experts, different-experts, "
+            "large, zero-rows, scales, lengths, borders");
+}
+
+} // namespace
