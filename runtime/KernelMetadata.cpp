@@ -2,6 +2,7 @@
 #include "runtime/KernelMetadata.h"
 #include "runtime/CodeObject.h"
 #include "runtime/Error.h"
+#include "runtime/emulator/decode/MessagePack.h"
 
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/BinaryFormat/MsgPackDocument.h"
@@ -89,7 +90,7 @@ Expected<KernelMetadata> readKernelMetadata(ArrayRef<uint8_t> codeObject, String
   if (!blob)
     return blob.takeError();
   msgpack::Document document;
-  if (blob->empty() || !document.readFromBlob(*blob, /*Multi=*/false))
+  if (blob->empty() || !emu::readMessagePack(*blob, document))
     return makeError("broken code object: it has no readable metadata note");
   const msgpack::DocNode *field = lookup(document.getRoot(), "amdhsa.kernels");
   if (field && field->isArray()) {

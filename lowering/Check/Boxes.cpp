@@ -126,6 +126,18 @@ Raw wholeAccess(Value memory, bool writes) {
   return {memory, writes, AffineMap::get(0, 0, zeros, memory.getContext()), {}, shape};
 }
 
+/// The columns a scatter writes, of the first row: which rows is known at run time only.
+Raw scatteredColumns(ScatterOp op) {
+  SmallVector<int64_t> sizes(declaredBy(op.getTarget())->shape.size(), 1);
+  sizes.back() = cast<RankedTensorType>(op.getValue().getType()).getShape().back();
+  SmallVector<AffineExpr> exprs(sizes.size(), getAffineConstantExpr(0, op.getContext()));
+  AffineMap column = op.getOffsets();
+  exprs.back() = column.getResult(0);
+  return {op.getTarget(), true,
+          AffineMap::get(column.getNumDims(), column.getNumSymbols(), exprs, op.getContext()),
+          op.getOffsetArgs(), sizes};
+}
+
 /// What an op touches besides the box it names: the region after `into`, and whatever rows that are
 /// known at run time only may name.
 SmallVector<Raw> furtherAccesses(Operation *op) {
@@ -139,6 +151,7 @@ SmallVector<Raw> furtherAccesses(Operation *op) {
         result.push_back(wholeAccess(o.getSource(), /*writes=*/false));
         result.push_back(wholeAccess(o.getRegion(), /*writes=*/true));
       })
+      .Case<ScatterOp>([&](ScatterOp o) { result.push_back(scatteredColumns(o)); })
       .Case<GatherOp>([&](GatherOp o) {
         result.push_back(wholeAccess(o.getSource(), /*writes=*/false));
         if (o.getFresh())

@@ -52,7 +52,7 @@ private:
   LogicalResult checkScattered(ScatterOp scatter) {
     for (const MemoryAccess *access : llvm::concat<const MemoryAccess *>(stores, loads)) {
       auto gather = dyn_cast<GatherOp>(access->op);
-      if (gather && gather.getFresh())
+      if (isa<ScatterOp>(access->op) || (gather && gather.getFresh()))
         continue;
       InFlightDiagnostic diag =
           access->op->emitError()

@@ -69,7 +69,8 @@ LogicalResult Emitter::gatherSingle(GatherOp op) {
         Value linear = arith::IndexCastUIOp::create(b, b.getIndexType(), index);
         Value at = address({}, unflatten(linear, shape), strides);
         if (region)
-          return ldsLoad(*region.getOffset(), element, count, at, 1);
+          return ldsLoad(*region.getOffset(), element,
+                         region.getBytes() * 8 / element.getIntOrFloatBitWidth(), at, 1);
         return vector::LoadOp::create(
             b, one, operandMemory(op.getSource().getDefiningOp<OperandOp>()), ValueRange{at});
       });

@@ -52,14 +52,18 @@ static bool isContiguous(ArrayRef<int64_t> offsets, ArrayRef<int64_t> strides,
          offsets.back() % width == 0 && source.getShape().back() % width == 0;
 }
 
+SmallVector<Value> Emitter::indexValues(ArrayRef<OpFoldResult> mixed) {
+  return llvm::map_to_vector(mixed, [&](OpFoldResult entry) {
+    if (auto value = dyn_cast<Value>(entry))
+      return scalars.lookup(value);
+    return constant(cast<IntegerAttr>(cast<Attribute>(entry)).getInt());
+  });
+}
+
 LogicalResult Emitter::emitSlice(tensor::ExtractSliceOp op) {
   RankedTensorType type = op.getType();
   llvm::SmallBitVector dropped = op.getDroppedDims();
-  SmallVector<Value> offsets = llvm::map_to_vector(op.getMixedOffsets(), [&](OpFoldResult offset) {
-    if (auto value = dyn_cast<Value>(offset))
-      return scalars.lookup(value);
-    return constant(cast<IntegerAttr>(cast<Attribute>(offset)).getInt());
-  });
+  SmallVector<Value> offsets = indexValues(op.getMixedOffsets());
   ArrayRef<int64_t> strides = op.getStaticStrides();
   bool lastStays = !dropped.test(dropped.size() - 1);
   bool contiguous = lastStays && isContiguous(op.getStaticOffsets(), strides, op.getSourceType(),
@@ -80,6 +84,7 @@ LogicalResult Emitter::emitInsert(tensor::InsertSliceOp op) {
   int64_t scratch = scratchOf(op), elements = type.getNumElements();
   llvm::SmallBitVector dropped = op.getDroppedDims();
   SmallVector<int64_t> memory = stridesOf(type.getShape());
+  SmallVector<Value> offsets = indexValues(op.getMixedOffsets());
   // A copy of the destination, then the source over it.
   SmallVector<Value> below(inRegisters(op.getDest())), above(inRegisters(op.getSource()));
   willWrite(scratch, bytesOf(type));
@@ -97,7 +102,7 @@ LogicalResult Emitter::emitInsert(tensor::InsertSliceOp op) {
         for (int64_t axis = 0; axis < type.getRank(); ++axis) {
           Value inner =
               dropped.test(axis) ? constant(0) : mul(*next++, op.getStaticStrides()[axis]);
-          at.push_back(add(inner, op.getStaticOffsets()[axis]));
+          at.push_back(add(inner, offsets[axis]));
         }
         ldsStore(scratch, elements, address({}, at, memory),
                  single(vector::ExtractOp::create(b, value, i)));

@@ -94,6 +94,8 @@ private:
   mlir::LogicalResult emitReshape(mlir::Operation *op);
   mlir::LogicalResult emitTranspose(mlir::linalg::TransposeOp op);
   mlir::LogicalResult emitGenerate(mlir::tensor::GenerateOp op);
+  /// Offsets of a slice, those that are numbers and those that depend on the task.
+  llvm::SmallVector<mlir::Value> indexValues(llvm::ArrayRef<mlir::OpFoldResult> mixed);
   /// Gives `result` the elements of `source`, each read from LDS where `from` says for its index;
   /// with `contiguous` neighbours on the last axis are neighbours there.
   void gatherElements(

@@ -63,12 +63,12 @@ static void collectRegion(RegionOp region, const Program &program, std::vector<P
 }
 
 /// The last op that may look for a tensor where it lies in LDS. A reshaped tensor lies where it
-/// did.
+/// did, and a contraction still reads the list of groups its stream began with.
 static int64_t lastUse(Value value, const Program &program) {
   int64_t last = 0;
   for (Operation *user : value.getUsers()) {
     last = std::max(last, program.numberOf(user));
-    if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(user))
+    if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, StreamOp>(user))
       last = std::max(last, lastUse(user->getResult(0), program));
   }
   return last;
@@ -80,7 +80,9 @@ static int64_t lastLook(Operation *op, const Program &program) {
   int64_t last = program.numberOf(op);
   for (Value value : llvm::concat<Value>(SmallVector<Value>(op->getResults()),
                                          SmallVector<Value>(op->getOperands())))
-    if (isa<RankedTensorType, StreamType>(value.getType()))
+    // An empty tensor is a shape; which ops share it says nothing about LDS.
+    if (isa<RankedTensorType, StreamType>(value.getType()) &&
+        !value.getDefiningOp<tensor::EmptyOp>())
       last = std::max(last, lastUse(value, program));
   return last;
 }

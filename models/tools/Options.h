@@ -27,12 +27,13 @@ struct RunOptions {
   DeviceKind device = DeviceKind::Emulator;
   std::optional<unsigned> ranks;
   std::string inputs, outputs;
+  std::vector<std::string> mailboxes; ///< names, or "all" alone; what else goes to `outputs`
   unsigned repeat = 1;
   StatsFormat stats = StatsFormat::None;
   std::optional<uint64_t> verifySeed;
   std::optional<uint64_t> adversarialSeed; ///< of the emulator's memory model; none: coherent
   std::string checks; ///< of the emulator, a list as emu::Checks::apply() takes it; empty: default
-  uint64_t mfmaOrder = 0;                  ///< emu::Options::mfmaOrder
+  uint64_t mfmaOrder = 0; ///< emu::Options::mfmaOrder
   std::string goldenCase;
 };
 

@@ -99,7 +99,7 @@ mono.schedule @layout_rows target("gfx950") grid(1 x 64) {
 // -----
 
 mono.schedule @layout_element target("gfx950") grid(1 x 64) {
-  // expected-error @below {{expected a bf16 matrix for layout #mono.mfma_rows<16>, but got 2 axes of 'f32'}}
+  // expected-error @below {{expected matrices of bf16, f4E2M1FN or f8E8M0FNU for layout #mono.mfma_rows<16>, but got 2 axes of 'f32'}}
   %a = mono.operand "a" read [16, 32] : f32, #mono.mfma_rows<16>
 }
 

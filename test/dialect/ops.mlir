@@ -62,3 +62,54 @@ mono.schedule @all target("gfx950") grid(256 x 512) {
       : tensor<?x256xf32> -> tensor<?x8xi32>, tensor<?x8xf32>
   }
 }
+
+// CHECK-LABEL: mono.schedule @rows
+mono.schedule @rows target("gfx950") grid(256 x 512) {
+  // CHECK: mono.operand "w_up" read weight [8, 128, 1024] : f4E2M1FN, #mono.mfma_rows<16>
+  %w_up = mono.operand "w_up" read weight [8, 128, 1024] : f4E2M1FN, #mono.mfma_rows<16>
+  // CHECK: mono.operand "w_up_scale" read weight [8, 128, 32] : f8E8M0FNU, #mono.mfma_rows<16>
+  %w_up_scale = mono.operand "w_up_scale" read weight [8, 128, 32] : f8E8M0FNU, #mono.mfma_rows<16>
+  %w_one = mono.operand "w_one" read weight [128, 1024] : f4E2M1FN, #mono.mfma_rows<16>
+  %w_one_scale = mono.operand "w_one_scale" read weight [128, 32] : f8E8M0FNU, #mono.mfma_rows<16>
+  %cache = mono.operand "cache" update [100, 128] : bf16
+  %table = mono.operand "table" read [4, 25] : i32
+  %list = mono.operand "list" read [8] : i32
+  %rowMap = mono.operand "row_map" read [8, 4] : i32
+  %x = mono.operand "x" read [8, 64] : bf16
+  %parts = mono.mailbox "parts" tagged scope(device) slots(1) [2, 8, 128] : bf16
+  %new = mono.region "new" [4, 128] pad(8) : bf16
+  %keys = mono.region "keys" [8, 128] pad(8) : bf16
+  %head = mono.region "head" [1, 8, 128] : bf16
+  %u = mono.region "u" [16, 1024] pad(8) : bf16
+  mono.stage "gather" (%t) tasks [1] base [0] {
+    %ids = mono.load %list[0] [8] : tensor<8xi32>
+    // CHECK: mono.gather %{{.*}} or %{{.*}} at %{{.*}} into %{{.*}} : tensor<8xi32>{{$}}
+    mono.gather %cache or %new at %ids into %keys : tensor<8xi32>
+    // CHECK: mono.gather %{{.*}} at %{{.*}} : tensor<8xi32> -> tensor<8xi32>
+    %page = mono.gather %table at %ids : tensor<8xi32> -> tensor<8xi32>
+    // CHECK: mono.gather %{{.*}} at %{{.*}} : tensor<8xi32> -> tensor<8x128xbf16>
+    %rows = mono.gather %keys at %page : tensor<8xi32> -> tensor<8x128xbf16>
+    // CHECK: mono.receive_rows %{{.*}} at %{{.*}} into %{{.*}} : tensor<8xi32>
+    mono.receive_rows %parts at %ids into %keys : tensor<8xi32>
+    // Axes of one element count for nothing.
+    // CHECK: mono.receive %{{.*}}[1, 0, 0] [1, 8, 128] into %{{.*}}
+    mono.receive %parts[1, 0, 0] [1, 8, 128] into %keys
+    // CHECK: mono.receive %{{.*}}[0, 0, 0] [1, 8, 128] into %{{.*}}
+    mono.receive %parts[0, 0, 0] [1, 8, 128] into %head
+    %v = mono.load %x[0, 0] [8, 64] : tensor<8x64xbf16>
+    // CHECK: mono.scatter %{{.*}}, %{{.*}}[64] at %{{.*}} : tensor<8x64xbf16>, tensor<8xi32>
+    mono.scatter %v, %cache[64] at %ids : tensor<8x64xbf16>, tensor<8xi32>
+  }
+  mono.stage "experts" (%t) tasks [4] base [0] {
+    %ids = mono.load %list[0] [8] : tensor<8xi32>
+    // CHECK: mono.stream %{{.*}}[0, %{{.*}} * 32, 0] [8, 32, 1024] scaled %{{.*}} groups(%{{.*}} : tensor<8xi32>) split_k(8)
+    %e = mono.stream %w_up[0, %t * 32, 0] [8, 32, 1024] scaled %w_up_scale groups(%ids : tensor<8xi32>) split_k(8)
+    %map = mono.load %rowMap[0, 0] [8, 4] : tensor<8x4xi32>
+    // CHECK: mono.contract %{{.*}}[0, 0] [16, 1024] rows(%{{.*}} : tensor<8x4xi32>), %{{.*}} : tensor<4x32xf32>
+    %y = mono.contract %u[0, 0] [16, 1024] rows(%map : tensor<8x4xi32>), %e : tensor<4x32xf32>
+    // CHECK: mono.stream %{{.*}}[%{{.*}} * 32, 0] [32, 1024] scaled %{{.*}} split_k(8)
+    %f = mono.stream %w_one[%t * 32, 0] [32, 1024] scaled %w_one_scale split_k(8)
+    // CHECK: mono.contract %{{.*}}[0, 0] [16, 1024], %{{.*}} : tensor<16x32xf32>
+    %z = mono.contract %u[0, 0] [16, 1024], %f : tensor<16x32xf32>
+  }
+}

@@ -164,6 +164,12 @@ namespace {
 std::vector<uint8_t> inputFor(const TensorType &type, uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<uint8_t> bytes(type.bytes());
+  if (type.element == ElementType::FP4E2M1 || type.element == ElementType::E8M0) {
+    // Any codes, and scales around one.
+    for (uint8_t &byte : bytes)
+      byte = type.element == ElementType::E8M0 ? 124 + random() % 6 : random();
+    return bytes;
+  }
   unsigned width = elementBits(type.element) / 8;
   for (size_t at = 0; at < bytes.size(); at += width) {
     if (type.element == ElementType::I32) {

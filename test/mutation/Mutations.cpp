@@ -34,7 +34,7 @@ template <typename Op> std::optional<Op> pickOp(ScheduleOp schedule, Random &ran
 std::optional<Operation *> pickAccess(ScheduleOp schedule, Random &random) {
   SmallVector<Operation *> ops;
   schedule.walk([&](Operation *op) {
-    if (isa<LoadOp, StoreOp, StreamOp, ContractOp, PostOp, ReceiveOp>(op))
+    if (isa<LoadOp, StoreOp, ScatterOp, StreamOp, ContractOp, PostOp, ReceiveOp>(op))
       ops.push_back(op);
   });
   return pick<Operation *>(random, ops);
@@ -112,7 +112,7 @@ AffineMap offsetsOf(Operation *op) {
 
 MutableOperandRange offsetArgs(Operation *op) {
   return llvm::TypeSwitch<Operation *, MutableOperandRange>(op)
-      .Case<LoadOp, StoreOp, StreamOp, ContractOp, PostOp, ReceiveOp>(
+      .Case<LoadOp, StoreOp, ScatterOp, StreamOp, ContractOp, PostOp, ReceiveOp>(
           [](auto o) { return o.getOffsetArgsMutable(); });
 }
 

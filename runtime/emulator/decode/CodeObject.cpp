@@ -23,9 +23,11 @@ using SectionHeader = llvm::object::ELF64LE::Shdr;
 using Symbol = llvm::object::ELF64LE::Sym;
 
 /// Code reaches its data with 32-bit offsets, so that an image of 2 GiB is the largest there can
-/// be. What the file fills of it is far less; the limit keeps a corrupt header from asking for all
-/// memory there is.
-constexpr uint64_t maxImageBytes = uint64_t(2) << 30, maxFilledBytes = uint64_t(256) << 20;
+/// be.
+constexpr uint64_t maxImageBytes = uint64_t(2) << 30;
+/// What the file fills of it lies close together: this much may be left between segments. Keeps a
+/// corrupt header from asking for all memory there is.
+constexpr uint64_t maxGapBytes = uint64_t(16) << 20;
 constexpr unsigned descriptorBytes = 64;
 
 llvm::StringRef asText(llvm::ArrayRef<uint8_t> bytes) {
@@ -128,11 +130,10 @@ llvm::Error Loader::loadSegments() {
     if (segment.p_filesz == 0)
       continue;
     uint64_t filled = segment.p_vaddr + std::min<uint64_t>(segment.p_filesz, segment.p_memsz);
-    if (filled > maxFilledBytes)
-      return makeError(
-          "code object: the file fills segment at 0x{:x} up to 0x{:x}, beyond the limit "
-          "of {} bytes; only zeros may lie there",
-          uint64_t(segment.p_vaddr), filled, maxFilledBytes);
+    if (filled > file.size() + maxGapBytes)
+      return makeError("code object: the file of {} bytes fills segment at 0x{:x} up to 0x{:x}: "
+                       "expected gaps of at most {} bytes between segments",
+                       file.size(), uint64_t(segment.p_vaddr), filled, maxGapBytes);
     filledBytes = std::max(filledBytes, filled);
   }
   if (object.imageBytes == 0)

@@ -20,6 +20,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <mutex>
 
@@ -29,7 +30,8 @@ static uint32_t wordAt(llvm::ArrayRef<uint8_t> bytes, size_t n) {
   return bytes.size() < 4 * n + 4 ? 0 : llvm::support::endian::read32le(bytes.data() + 4 * n);
 }
 
-// Two kinds of bytes crash LLVM 22's disassembler and must not reach it.
+// Three kinds of bytes crash LLVM 22's disassembler and must not reach it: these two, and a literal
+// that is cut off.
 
 /// An f8f6f4 matrix instruction (VOP3P-MAI opcodes 0x2d and 0x2e, alone or behind its scales) whose
 /// A or B is no vector register. No valid program has one.
@@ -61,8 +63,16 @@ struct Decoder::Impl {
   bool disassemble(llvm::ArrayRef<uint8_t> bytes, llvm::MCInst &inst, uint64_t &size) const {
     if (isInvalidF8f6f4(bytes) || isMadOfLiteral255(bytes))
       return false;
-    return disassembler->getInstruction(inst, size, bytes, 0, llvm::nulls()) ==
-           llvm::MCDisassembler::Success;
+    // The longest instruction has 16 bytes, so that with these nothing is cut off.
+    std::array<uint8_t, 16> padded{};
+    llvm::ArrayRef<uint8_t> whole = bytes;
+    if (bytes.size() < padded.size()) {
+      std::copy(bytes.begin(), bytes.end(), padded.begin());
+      whole = padded;
+    }
+    return disassembler->getInstruction(inst, size, whole, 0, llvm::nulls()) ==
+               llvm::MCDisassembler::Success &&
+           size <= bytes.size();
   }
 };
 

@@ -2,6 +2,7 @@
 #include "runtime/emulator/decode/KernelDescriptor.h"
 
 #include "runtime/emulator/Text.h"
+#include "runtime/emulator/decode/MessagePack.h"
 
 #include "llvm/BinaryFormat/MsgPackDocument.h"
 #include "llvm/Support/AMDHSAKernelDescriptor.h"
@@ -208,7 +209,7 @@ llvm::Error applyKernel(Map &map, CodeObject &object) {
 
 llvm::Error applyMetadata(llvm::StringRef blob, CodeObject &object) {
   llvm::msgpack::Document document;
-  if (!document.readFromBlob(blob, /*Multi=*/false) || !document.getRoot().isMap())
+  if (!readMessagePack(blob, document) || !document.getRoot().isMap())
     return makeError("metadata note of {} bytes: not a msgpack map", blob.size());
   Map &root = document.getRoot().getMap();
   auto kernels = root.find("amdhsa.kernels");

@@ -47,7 +47,7 @@ void read(Wave &w, const Instruction &i) {
   uint32_t *to = w.vgpr(i.dst[0]);
   for (uint64_t rest = w.exec(); rest; rest &= rest - 1) {
     unsigned lane = unsigned(std::countr_zero(rest));
-    const uint8_t *from = lds.forRead(lane, uint64_t(at.base[lane]) + uint32_t(i.offset), Bytes);
+    const uint8_t *from = lds.forRead(lane, dsAddress(at.base[lane], uint32_t(i.offset)), Bytes);
     if (!from)
       return;
     uint32_t piece[registers] = {};
@@ -67,7 +67,7 @@ template <unsigned Bytes, bool hi = false> void write(Wave &w, const Instruction
   LdsAccess lds(w, i);
   for (uint64_t rest = w.exec(); rest; rest &= rest - 1) {
     unsigned lane = unsigned(std::countr_zero(rest));
-    uint8_t *to = lds.forWrite(lane, uint64_t(base[lane]) + uint32_t(i.offset), Bytes);
+    uint8_t *to = lds.forWrite(lane, dsAddress(base[lane], uint32_t(i.offset)), Bytes);
     if (!to)
       return;
     uint32_t piece[registers];
@@ -88,7 +88,7 @@ template <unsigned Bytes, unsigned scale> void read2(Wave &w, const Instruction 
   for (uint64_t rest = w.exec(); rest; rest &= rest - 1) {
     unsigned lane = unsigned(std::countr_zero(rest));
     for (unsigned half = 0; half < 2; ++half) {
-      const uint8_t *from = lds.forRead(lane, uint64_t(at.base[lane]) + offsets[half], Bytes);
+      const uint8_t *from = lds.forRead(lane, dsAddress(at.base[lane], offsets[half]), Bytes);
       if (!from)
         return;
       for (unsigned d = 0; d < registers; ++d)
@@ -107,7 +107,7 @@ template <unsigned Bytes, unsigned scale> void write2(Wave &w, const Instruction
   for (uint64_t rest = w.exec(); rest; rest &= rest - 1) {
     unsigned lane = unsigned(std::countr_zero(rest));
     for (unsigned half = 0; half < 2; ++half) {
-      uint8_t *to = lds.forWrite(lane, uint64_t(base[lane]) + offsets[half], Bytes);
+      uint8_t *to = lds.forWrite(lane, dsAddress(base[lane], offsets[half]), Bytes);
       if (!to)
         return;
       for (unsigned d = 0; d < registers; ++d)
@@ -199,7 +199,7 @@ template <typename T, auto op> void atomic(Wave &w, const Instruction &i) {
   uint32_t *result = i.dst[0].isNone() ? nullptr : w.vgpr(i.dst[0]);
   for (uint64_t rest = w.exec(); rest; rest &= rest - 1) {
     unsigned lane = unsigned(std::countr_zero(rest));
-    uint64_t address = uint64_t(at.base[lane]) + uint32_t(i.offset);
+    uint64_t address = dsAddress(at.base[lane], uint32_t(i.offset));
     uint8_t *where = lds.forAtomic(lane, address, sizeof(T));
     if (!where)
       return;
@@ -247,8 +247,8 @@ template <typename T, unsigned stride> void exchange2(Wave &w, const Instruction
     unsigned lane = unsigned(std::countr_zero(rest));
     T old[2];
     for (unsigned n = 0; n < 2; ++n) {
-      uint64_t step = n ? i.offset1 : i.offset0;
-      uint8_t *where = lds.forAtomic(lane, at.base[lane] + step * sizeof(T) * stride, sizeof(T));
+      uint32_t step = uint32_t(n ? i.offset1 : i.offset0) * sizeof(T) * stride;
+      uint8_t *where = lds.forAtomic(lane, dsAddress(at.base[lane], step), sizeof(T));
       if (!where)
         return;
       T fresh = laneValue<T>(data[n], lane);

@@ -96,7 +96,7 @@ bool fetchRows(Wave &w, const Instruction &i, std::array<std::array<uint32_t, dw
   LdsAccess lds(w, i);
   for (uint64_t rest = w.exec(); rest; rest &= rest - 1) {
     unsigned lane = unsigned(std::countr_zero(rest));
-    uint64_t address = uint64_t(base[lane]) + uint32_t(i.offset);
+    uint64_t address = dsAddress(base[lane], uint32_t(i.offset));
     // b96 rows are 12 bytes apart, so that only dword alignment can be asked of them.
     unsigned alignment = dwords == 2 ? 8 : 4;
     if (address % alignment != 0) {

@@ -183,8 +183,8 @@ struct Instruction {
   bool offen = false; ///< MUBUF
   bool idxen = false; ///< MUBUF
 
-  uint32_t imm = 0; ///< SOPP/SOPK simm16 (sign-extended), s_getreg/s_setreg hwreg, v_bitop3 table,
-                    ///< MTBUF format
+  uint32_t imm = 0;  ///< SOPP/SOPK simm16 (sign-extended), s_getreg/s_setreg hwreg, v_bitop3 table,
+                     ///< MTBUF format
   uint32_t imm2 = 0; ///< s_setreg_imm32_b32 value
 
   std::array<Operand, 2> dst;

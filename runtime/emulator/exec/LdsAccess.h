@@ -6,6 +6,11 @@
 
 namespace mono::emu {
 
+/// Byte address of a lane: its register plus the instruction's offset, modulo 2^32. The sum wraps
+/// from gfx7 on (LLVM, GCNSubtarget::hasUsableDSOffset), and compilers fold offsets onto negative
+/// bases.
+inline uint32_t dsAddress(uint32_t base, uint32_t offset) { return base + offset; }
+
 /// The LDS of a wave's workgroup as one instruction sees it. Failed checks fault the wave and yield
 /// null. Addresses are bytes from the start of the workgroup's allocation.
 class LdsAccess {

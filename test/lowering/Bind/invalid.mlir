@@ -132,8 +132,12 @@ mono.schedule @unsupported target("gfx950") grid(1 x 64) {
   %a = mono.operand "a" read [4, 8] : f32
   mono.stage "s" (%t) tasks [1] base [0] {
     %x = mono.load %a[0, 0] [4, 8] : tensor<4x8xf32>
-    // expected-error @below {{'tensor.collapse_shape' is not supported in a stage; tensors come from elementwise arith and math ops, linalg.reduce, linalg.broadcast, tensor.splat, tensor.empty, arith.constant and mono ops}}
-    %y = tensor.collapse_shape %x [[0, 1]] : tensor<4x8xf32> into tensor<32xf32>
+    // expected-error @below {{'tensor.pad' is not supported in a stage; tensors come from elementwise arith and math ops, linalg.reduce, .broadcast and .transpose, tensor.splat, .empty, .generate, .extract_slice, .insert_slice, .collapse_shape and .expand_shape, arith.constant and mono ops}}
+    %y = tensor.pad %x low[0, 0] high[0, 8] {
+    ^bb0(%i: index, %j: index):
+      %zero = arith.constant 0.0 : f32
+      tensor.yield %zero : f32
+    } : tensor<4x8xf32> to tensor<4x16xf32>
   }
 }
 
@@ -145,5 +149,54 @@ mono.schedule @k_of_the_task target("gfx950") grid(1 x 64) {
     %v = mono.load %a[0, 0] [1, 64] : tensor<1x64xf32>
     // expected-error @below {{expected a k that parameters decide}}
     %i = mono.select top [%t + 1] of %v : tensor<1x64xf32> -> tensor<1x?xi32>
+  }
+}
+
+// -----
+
+mono.schedule @slice_of_the_task target("gfx950") grid(4 x 64) {
+  %a = mono.operand "a" read [4, 8] : f32
+  mono.stage "s" (%t) tasks [4] base [0] {
+    %x = mono.load %a[0, 0] [4, 8] : tensor<4x8xf32>
+    // expected-error @below {{expected sizes that parameters decide}}
+    %y = tensor.extract_slice %x[0, 0] [%t, 8] [1, 1] : tensor<4x8xf32> to tensor<?x8xf32>
+  }
+}
+
+// -----
+
+mono.schedule @expanded_size_of_the_task target("gfx950") grid(4 x 64) {
+  %L = mono.param "L" in [1 to 64] default 64
+  %a = mono.operand "a" read [%L] : f32
+  mono.stage "s" (%t) tasks [4] base [0] {
+    %x = mono.load %a[0] [%L] : tensor<?xf32>
+    // expected-error @below {{expected sizes that parameters decide}}
+    %y = tensor.expand_shape %x [[0, 1]] output_shape [%t, 8] : tensor<?xf32> into tensor<?x8xf32>
+  }
+}
+
+// -----
+
+mono.schedule @expanded_to_less target("gfx950") grid(1 x 64) {
+  %N = mono.param "N" in [1 to 16] default 7
+  %L = mono.param "L" in [1 to 64] default 64
+  %a = mono.operand "a" read [%L] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %x = mono.load %a[0] [%L] : tensor<?xf32>
+    // expected-error @below {{expected as many elements as 'tensor<64xf32>' has, but got 'tensor<7x8xf32>'}}
+    %y = tensor.expand_shape %x [[0, 1]] output_shape [%N, 8] : tensor<?xf32> into tensor<?x8xf32>
+  }
+}
+
+// -----
+
+mono.schedule @generated_size_of_the_task target("gfx950") grid(4 x 64) {
+  mono.stage "s" (%t) tasks [4] base [0] {
+    // expected-error @below {{expected sizes that parameters decide}}
+    %y = tensor.generate %t {
+    ^bb0(%i: index):
+      %c = arith.constant 0 : i32
+      tensor.yield %c : i32
+    } : tensor<?xi32>
   }
 }

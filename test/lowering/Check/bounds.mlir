@@ -173,3 +173,18 @@ mono.schedule @activations_off_their_16_bytes target("gfx950") grid(4 x 64) {
     %v = mono.contract %x[0, symbol(%t) * 4] [4, 64], %rows : tensor<4x16xf32>
   }
 }
+
+// -----
+
+// Rows are known at run time only, columns are not.
+mono.schedule @scattered_past_the_row target("gfx950") grid(4 x 64) {
+  %ids = mono.operand "ids" read [2] : i32
+  // expected-note @below {{declared here with shape [3, 8, 96]}}
+  %cache = mono.operand "cache" update [3, 8, 96] : f32
+  mono.stage "s" (%t) tasks [4] base [0] {
+    %i = mono.load %ids[0] [2] : tensor<2xi32>
+    %v = arith.constant dense<1.0> : tensor<2x32xf32>
+    // expected-error @below {{expected a box inside operand 'cache', but task 3 of stage 's' covers 96 to 128 of 96 on axis 2}}
+    mono.scatter %v, %cache[%t * 32] at %i : tensor<2x32xf32>, tensor<2xi32>
+  }
+}

@@ -230,3 +230,24 @@ mono.schedule @tiles_overlap target("gfx950") grid(4 x 64) {
     mono.post %v to %m[%t * 48] : tensor<64xf32>
   }
 }
+
+// -----
+
+// Rows that are known at run time only may be any: all must be posted.
+mono.schedule @rows_at_run_time target("gfx950") grid(4 x 64) {
+  %a = mono.operand "a" read [64] : bf16
+  %ids = mono.operand "ids" read [2] : i32
+  // expected-note @below {{the mailbox is declared here}}
+  %m = mono.mailbox "m" tagged scope(device) slots(1) [2, 2, 64] : bf16
+  %r = mono.region "r" [2, 64] : bf16
+  mono.stage "post" (%t) tasks [3] base [0] {
+    %v = mono.load %a[0] [64] : tensor<64xbf16>
+    // expected-note @below {{stage 'post' posts other elements here}}
+    mono.post %v to %m[%t floordiv 2, %t mod 2, 0] : tensor<64xbf16>
+  }
+  mono.stage "wait" (%t) tasks [1] base [3] {
+    %i = mono.load %ids[0] [2] : tensor<2xi32>
+    // expected-error @below {{this wait would never end: element [1, 1, 0] of mailbox 'm' is posted by nobody, but task 0 of stage 'wait' on workgroup 3 waits for it}}
+    mono.receive_rows %m at %i into %r : tensor<2xi32>
+  }
+}

@@ -277,3 +277,29 @@ mono.schedule @reducer_in_front_of_its_writers target("gfx950") grid(2 x 64) {
     mono.post %v to %parts[%t, 0] : tensor<1x64xf32>
   }
 }
+
+// -----
+
+// Row 3 may not be named in most launches, but in one it will be.
+mono.schedule @rows_of_a_later_stage target("gfx950") grid(4 x 64) {
+  %a = mono.operand "a" read [4, 64] : bf16
+  %ids = mono.operand "ids" read [2] : i32
+  %m = mono.mailbox "m" tagged scope(device) slots(1) [4, 64] : bf16
+  %r = mono.region "r" [2, 64] : bf16
+  mono.stage "early" (%t) tasks [3] base [0] {
+    %v = mono.load %a[%t, 0] [1, 64] : tensor<1x64xbf16>
+    mono.post %v to %m[%t, 0] : tensor<1x64xbf16>
+  }
+  // expected-note @below {{every workgroup walks the stages in file order; let the stage that posts come before the one that waits}}
+  mono.stage "wait" (%t) tasks [1] base [0] {
+    %i = mono.load %ids[0] [2] : tensor<2xi32>
+    // expected-error @below {{this wait would never end: task 0 of stage 'wait' on workgroup 0 waits for mailbox 'm' in a circle, one line a step:}}
+    // expected-note @below {{comes after this wait for mailbox 'm' on workgroup 0}}
+    mono.receive_rows %m at %i into %r : tensor<2xi32>
+  }
+  mono.stage "late" (%t) tasks [1] base [0] {
+    %v = mono.load %a[3, 0] [1, 64] : tensor<1x64xbf16>
+    // expected-note @below {{mailbox 'm' is posted here by task 0 of stage 'late' on workgroup 0, which}}
+    mono.post %v to %m[3, 0] : tensor<1x64xbf16>
+  }
+}

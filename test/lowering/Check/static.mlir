@@ -135,3 +135,24 @@ mono.schedule @mailbox_past_32_bits target("gfx950") grid(4 x 64) {
   mono.stage "s" (%t) tasks [1] base [0] {
   }
 }
+
+// -----
+
+// Two codes a byte.
+mono.schedule @codes_past_32_bits target("gfx950") grid(4 x 64) {
+  // expected-error @below {{expected at most 2147483647 bytes (32-bit offsets), but operand 'w' needs 2147483648}}
+  %w = mono.operand "w" read weight [65536, 65536] : f4E2M1FN, #mono.mfma_rows<16>
+  mono.stage "s" (%t) tasks [1] base [0] {
+  }
+}
+
+// -----
+
+// Matrices of packed weights lie further apart than 32 bits reach; each alone does not.
+mono.schedule @matrix_past_32_bits target("gfx950") grid(4 x 64) {
+  %fits = mono.operand "fits" read weight [256, 65536, 32768] : f4E2M1FN, #mono.mfma_rows<16>
+  // expected-error @below {{expected at most 2147483647 bytes a matrix (32-bit offsets), but operand 'w' needs 2147483648}}
+  %w = mono.operand "w" read weight [2, 65536, 65536] : f4E2M1FN, #mono.mfma_rows<16>
+  mono.stage "s" (%t) tasks [1] base [0] {
+  }
+}

@@ -303,3 +303,49 @@ mono.schedule @region_written_again target("gfx950") grid(1 x 128) {
     mono.store %z, %y[1, 0] : tensor<256xf32>
   }
 }
+
+// -----
+
+// Rows of this launch from LDS, older ones from memory, while another workgroup writes them there.
+mono.schedule @cache_of_rows target("gfx950") grid(4 x 64) {
+  %ids = mono.operand "ids" read [2] : i32
+  %cache = mono.operand "cache" update [16, 64] : bf16
+  %y = mono.operand "y" write [2, 64] : bf16
+  %new = mono.mailbox "new" tagged scope(device) slots(1) [2, 64] : bf16
+  %fresh = mono.region "fresh" [2, 64] : bf16
+  mono.stage "put" (%t) tasks [1] base [0] {
+    %i = mono.load %ids[0] [2] : tensor<2xi32>
+    %v = arith.constant dense<1.0> : tensor<2x64xbf16>
+    %low = tensor.extract_slice %v[0, 0] [2, 32] [1, 1] : tensor<2x64xbf16> to tensor<2x32xbf16>
+    mono.scatter %low, %cache[0] at %i : tensor<2x32xbf16>, tensor<2xi32>
+    mono.scatter %low, %cache[32] at %i : tensor<2x32xbf16>, tensor<2xi32>
+    mono.post %v to %new[0, 0] : tensor<2x64xbf16>
+  }
+  mono.stage "get" (%t) tasks [1] base [1] {
+    mono.receive %new[0, 0] [2, 64] into %fresh
+    %i = mono.load %ids[0] [2] : tensor<2xi32>
+    %v = mono.gather %cache or %fresh at %i : tensor<2xi32> -> tensor<2x64xbf16>
+    mono.store %v, %y[0, 0] : tensor<2x64xbf16>
+  }
+}
+
+// -----
+
+// Every row is posted by an earlier stage: whichever is named, it comes.
+mono.schedule @rows_of_a_mailbox target("gfx950") grid(4 x 64) {
+  %a = mono.operand "a" read [4, 64] : bf16
+  %ids = mono.operand "ids" read [2] : i32
+  %y = mono.operand "y" write [2, 64] : bf16
+  %m = mono.mailbox "m" tagged scope(device) slots(1) [2, 2, 64] : bf16
+  %r = mono.region "r" [2, 64] : bf16
+  mono.stage "post" (%t) tasks [4] base [0] {
+    %v = mono.load %a[%t, 0] [1, 64] : tensor<1x64xbf16>
+    mono.post %v to %m[%t floordiv 2, %t mod 2, 0] : tensor<1x64xbf16>
+  }
+  mono.stage "wait" (%t) tasks [1] base [2] {
+    %i = mono.load %ids[0] [2] : tensor<2xi32>
+    mono.receive_rows %m at %i into %r : tensor<2xi32>
+    %v = mono.load %r[0, 0] [2, 64] : tensor<2x64xbf16>
+    mono.store %v, %y[0, 0] : tensor<2x64xbf16>
+  }
+}

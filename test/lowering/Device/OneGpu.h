@@ -13,11 +13,25 @@
 
 namespace mono::test {
 
+/// `text` with every "$NAME" replaced by what `names` has for NAME; no name is the start of
+/// another.
+inline std::string substitute(std::string text,
+                              const std::vector<std::pair<std::string, std::string>> &names) {
+  for (const auto &[name, value] : names)
+    for (size_t at = 0; (at = text.find("$" + name, at)) != std::string::npos; at += value.size())
+      text.replace(at, name.size() + 1, value);
+  return text;
+}
+
 class OneGpu {
 public:
-  /// Whatever goes wrong here or below is a failure of the running test.
-  explicit OneGpu(const std::string &schedule, const emu::Options &options = {}) {
-    if (llvm::Error error = create(schedule, options))
+  using Params = std::vector<std::pair<std::string, int64_t>>;
+
+  /// Whatever goes wrong here or below is a failure of the running test. Imports start at the root
+  /// of the sources.
+  explicit OneGpu(const std::string &schedule, const emu::Options &options = {},
+                  const Params &params = {}) {
+    if (llvm::Error error = create(schedule, options, params))
       ADD_FAILURE() << llvm::toString(std::move(error)) << " in\n" << schedule;
   }
 
@@ -44,8 +58,13 @@ public:
   std::vector<KernelResources> resources;
 
 private:
-  llvm::Error create(const std::string &schedule, const emu::Options &options) {
-    auto compiled = compile(llvm::MemoryBuffer::getMemBufferCopy(schedule, "test.mlir"), {});
+  llvm::Error create(const std::string &schedule, const emu::Options &options,
+                     const Params &params) {
+    CompileOptions compileOptions;
+    compileOptions.params = params;
+    auto compiled =
+        compile(llvm::MemoryBuffer::getMemBufferCopy(schedule, MONO_SOURCE_DIR "/test.mlir"),
+                compileOptions);
     if (!compiled)
       return compiled.takeError();
     resources = compiled->resources;

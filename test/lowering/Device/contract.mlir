@@ -31,14 +31,16 @@ mono.schedule @before_the_wait target("gfx950") grid(1 x 64) {
 
 // -----
 
-// A depth that does not fit in flight is walked in blocks: 96 steps, 24 at a time.
+// A depth that does not fit in flight is walked in blocks: 96 steps, 8 at a time.
 // CHECK-LABEL: gpu.func @blocks
-// CHECK-COUNT-24: nontemporal = true
+// CHECK-COUNT-8: nontemporal = true
+// CHECK-NOT: nontemporal = true
 // CHECK: rocdl.sched.barrier
 // CHECK: scf.for %{{.*}} = %{{.*}} to %{{.*}} step %{{.*}} iter_args
-// CHECK-COUNT-24: amdgpu.mfma
+// CHECK-COUNT-8: amdgpu.mfma
+// CHECK-NOT: amdgpu.mfma
 // CHECK: scf.yield
-// CHECK-COUNT-24: amdgpu.mfma
+// CHECK-COUNT-8: amdgpu.mfma
 // CHECK-NOT: amdgpu.mfma
 mono.schedule @blocks target("gfx950") grid(1 x 64) {
   %h = mono.operand "h" read [4, 3072] : bf16

@@ -66,19 +66,6 @@ mono.schedule @half target("gfx950") grid(1 x 64) {
 
 // -----
 
-mono.schedule @odd_rows target("gfx950") grid(1 x 64) {
-  %a = mono.operand "a" read [4, 24] : f32
-  mono.stage "s" (%t) tasks [1] base [0] {
-    %x = mono.load %a[0, 0] [4, 24] : tensor<4x24xf32>
-    %zero = arith.constant 0.0 : f32
-    %init = tensor.splat %zero : tensor<4xf32>
-    // expected-error @below {{expected rows of 2^n * 2 elements up to 128, or a multiple of 128, for 64 threads, but got 24}}
-    %y = linalg.reduce { arith.addf } ins(%x : tensor<4x24xf32>) outs(%init : tensor<4xf32>) dimensions = [1]
-  }
-}
-
-// -----
-
 mono.schedule @unsupported target("gfx950") grid(1 x 64) {
   %a = mono.operand "a" read [64] : f32
   mono.stage "s" (%t) tasks [1] base [0] {

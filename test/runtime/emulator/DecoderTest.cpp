@@ -247,3 +247,20 @@ TEST(Decoder, ProductionInstructionsAreImplemented) {
     EXPECT_NE(defaultHandlers().find(d.name), nullptr) << text << " as " << d.name;
   }
 }
+
+/// An instruction that the end of the code cuts off is none, whatever LLVM does about it.
+TEST(Decoder, CutOffInstructions) {
+  std::unique_ptr<Decoder> decoder = llvm::cantFail(Decoder::create());
+  for (const char *text : {"s_mov_b32 s0, 0x12345678", "v_add_f32_e32 v1, 0x12345678, v2",
+                           "v_add_f32_e64 v0, v1, v2 clamp", "ds_read_b32 v0, v1"}) {
+    const std::vector<uint8_t> whole = assembleBytes(text);
+    Instruction inst;
+    std::string name;
+    EXPECT_TRUE(decoder->decode(whole, inst, name)) << text;
+    for (size_t bytes = 4; bytes < whole.size(); ++bytes) {
+      EXPECT_FALSE(decoder->decode(llvm::ArrayRef(whole).take_front(bytes), inst, name))
+          << text << ", " << bytes << " bytes";
+      EXPECT_EQ(decoder->print(llvm::ArrayRef(whole).take_front(bytes)), "<undecodable>");
+    }
+  }
+}

@@ -56,6 +56,28 @@ TEST(Ds, NarrowWritesKeepTheirNeighbours) {
   EXPECT_EQ(result[1][5], 0xAABB22BBu);
 }
 
+/// Address and offset are added modulo 2^32 (from gfx7 on, LLVM's GCNSubtarget::hasUsableDSOffset),
+/// so the offset may be folded out of an address that is then negative.
+TEST(Ds, OffsetsAreAddedToNegativeAddresses) {
+  auto result = runWaveProgram(R"(
+  v_lshlrev_b32_e32 v2, 2, v0
+  v_subrev_u32_e32 v3, 0x100, v2
+  v_add_u32_e32 v20, 7, v0
+  ds_write_b32 v3, v20 offset:256
+  ds_write2_b32 v3, v0, v0 offset0:128 offset1:192
+  s_waitcnt lgkmcnt(0)
+  ds_read_b32 v10, v2
+  ds_read_b32 v11, v3 offset:256
+  ds_read_b32 v12, v2 offset:256
+  s_waitcnt lgkmcnt(0))",
+                               3);
+  for (unsigned lane = 0; lane < 64; ++lane) {
+    EXPECT_EQ(result[0][lane], lane + 7) << lane;
+    EXPECT_EQ(result[1][lane], lane + 7) << lane;
+    EXPECT_EQ(result[2][lane], lane) << lane;
+  }
+}
+
 /// Offsets of the two-address forms count elements, or 64 elements.
 TEST(Ds, TwoAddressForms) {
   auto result = runWaveProgram(R"(

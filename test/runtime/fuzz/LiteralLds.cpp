@@ -11,9 +11,9 @@ namespace {
 
 uint32_t offsetOf(const Execution &e) { return uint32_t(e.line.number("offset")); }
 
-/// Byte address of a lane: the address register plus the instruction's offset, without wrapping.
+/// Byte address of a lane: the address register plus the instruction's offset, modulo 2^32.
 uint64_t addressOf(Execution &e, const TextOperand &o, unsigned lane, uint32_t offset) {
-  return uint64_t(e.vector(o, lane)) + offset;
+  return uint32_t(e.vector(o, lane)) + offset;
 }
 
 // ---- plain reads and writes ----------------------------------------------------------------

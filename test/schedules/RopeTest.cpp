@@ -1,0 +1,86 @@
+// schedules/rope.mlir against rotations in double precision.
+#include "test/lowering/Device/OneGpu.h"
+
+#include <cmath>
+#include <random>
+
+using namespace mono;
+using namespace mono::test;
+
+namespace {
+
+/// Rows rotate all pairs of a head, or some of them; `first` is the first of them.
+struct Shape {
+  int rows, pairs, pairsOfHead, first;
+};
+
+void PrintTo(const Shape &s, std::ostream *os) {
+  *os << s.rows << " rows, pairs " << s.first << " to " << s.first + s.pairs << " of "
+      << s.pairsOfHead;
+}
+
+class Rope : public testing::TestWithParam<Shape> {};
+
+TEST_P(Rope, RotatesPairs) {
+  Shape s = GetParam();
+  constexpr int kPositions = 50;
+  OneGpu gpu(R"(mono.import "schedules/rope.mlir"
+mono.schedule @rope target("gfx950") grid(1 x 256) {
+  %S = mono.param "S" in [1 to 16]
+  %P = mono.param "P" in [1 to 64]
+  %H = mono.param "H" in [1 to 64]
+  %F = mono.param "F" in [0 to 64]
+  %table = mono.operand "table" read [50, %H * 2] : f32
+  %positions = mono.operand "positions" read [%S] : i32
+  %x = mono.operand "x" read [%S, %P * 2] : f32
+  %y = mono.operand "y" write [%S, %P * 2] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %p = mono.load %positions[0] [%S] : tensor<?xi32>
+    %angles = mono.call @rope_angles(%table, %p) : (!mono.buffer, tensor<?xi32>) -> tensor<?x?xf32>
+    %v = mono.load %x[0, 0] [%S, %P * 2] : tensor<?x?xf32>
+    %r = mono.call @rope_interleaved(%v, %angles, %F, %S, %P, %H)
+      : (tensor<?x?xf32>, tensor<?x?xf32>, index, index, index, index) -> tensor<?x?xf32>
+    mono.store %r, %y[0, 0] : tensor<?x?xf32>
+  }
+})",
+             {}, {{"S", s.rows}, {"P", s.pairs}, {"H", s.pairsOfHead}, {"F", s.first}});
+  auto angle = [&](int position, int pair) {
+    return position * std::pow(10000.0, -double(pair) / s.pairsOfHead);
+  };
+  std::vector<float> table(kPositions * s.pairsOfHead * 2), x(s.rows * s.pairs * 2);
+  for (int position = 0; position < kPositions; ++position)
+    for (int pair = 0; pair < s.pairsOfHead; ++pair) {
+      float *row = &table[position * s.pairsOfHead * 2];
+      row[pair] = float(std::cos(angle(position, pair)));
+      row[s.pairsOfHead + pair] = float(std::sin(angle(position, pair)));
+    }
+  std::mt19937 random(s.rows);
+  std::normal_distribution<float> normal;
+  for (float &value : x)
+    value = normal(random);
+  std::vector<int32_t> positions;
+  for (int row = 0; row < s.rows; ++row)
+    positions.push_back((7 * row + 49) % kPositions);
+  gpu.write("table", table);
+  gpu.write("positions", positions);
+  gpu.write("x", x);
+  gpu.launch();
+  std::vector<float> y = gpu.read<float>("y", x.size());
+  for (int row = 0; row < s.rows; ++row)
+    for (int pair = 0; pair < s.pairs; ++pair) {
+      double a = x[(row * s.pairs + pair) * 2], b = x[(row * s.pairs + pair) * 2 + 1];
+      double turn = angle(positions[row], s.first + pair);
+      // Two rounded products, a rounded sum, and rounded sines and cosines.
+      double bound = 4 * std::exp2(-24) * (std::abs(a) + std::abs(b));
+      EXPECT_NEAR(y[(row * s.pairs + pair) * 2], a * std::cos(turn) - b * std::sin(turn), bound)
+          << "row " << row << ", pair " << pair;
+      EXPECT_NEAR(y[(row * s.pairs + pair) * 2 + 1], a * std::sin(turn) + b * std::cos(turn), bound)
+          << "row " << row << ", pair " << pair;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, Rope,
+                         testing::Values(Shape{1, 32, 32, 0}, Shape{4, 16, 32, 16},
+                                         Shape{8, 32, 32, 0}, Shape{3, 5, 7, 2}));
+
+} // namespace
