@@ -177,6 +177,10 @@ llvm::Error lower(ModuleOp module, const CompileOptions &options, TimingScope &t
     for (auto schedule : module.getOps<ScheduleOp>()) {
       result.arena = planOf(schedule);
       grid = {int64_t(schedule.getCtas()), int64_t(schedule.getThreads()), result.arena.bytes};
+      FailureOr<Costs> costs = options.costs ? costsOf(schedule) : Costs();
+      if (failed(costs))
+        return failure("compilation failed");
+      result.costs = std::move(*costs);
     }
   if (last > Step::Placed && failed(run(Step::Device, last)))
     return failure("compilation failed");

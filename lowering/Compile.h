@@ -2,6 +2,7 @@
 #pragma once
 
 #include "lowering/Bind/Imports.h"
+#include "lowering/Costs.h"
 #include "lowering/Place/Arena.h"
 #include "lowering/codeobject/CodeObject.h"
 #include "llvm/ADT/StringRef.h"
@@ -23,6 +24,7 @@ struct CompileOptions {
   /// Cycles a wait may take before the kernel records who waited for what and leaves; 0: for ever.
   int64_t watchdogCycles = 0;
   Emit emit = Emit::Hsaco;
+  bool costs = false;     ///< fill CompileResult::costs
   bool checkOnly = false; ///< stop after the checks and placement; the result is empty
   bool time = false;      ///< print what each pass took to stderr
   llvm::raw_ostream *diagnostics = nullptr; ///< where diagnostics go; stderr if null
@@ -33,6 +35,7 @@ struct CompileResult {
   std::string manifest;                   ///< JSON, from Emit::Device on
   std::vector<KernelResources> resources; ///< from the finished object, for Emit::Hsaco
   ArenaPlan arena;                        ///< LDS over the stages, from Emit::Placed on
+  Costs costs;                            ///< from Emit::Placed on, if asked for
   std::vector<ImportedFile> imports;      ///< what was read besides the schedule itself
 };
 

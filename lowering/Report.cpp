@@ -1,6 +1,7 @@
 // Reports, made from the manifest and the finished object.
 #include "lowering/Report.h"
 
+#include "dialect/target/Gfx950.h"
 #include "lowering/ReportArena.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -20,13 +21,54 @@ static json::Object resourcesObject(const KernelResources &k) {
                       {"kernarg_bytes", k.kernargBytes}};
 }
 
+/// Time that reading the weights takes at the peak of the memory: a model, not a measurement.
+static double floorMicroseconds(int64_t bytes) {
+  return double(bytes) / double(gfx950::kHbmBytesPerSecond) * 1e6;
+}
+
+static json::Array stagesArray(const CompileResult &result) {
+  json::Array stages;
+  for (auto [stage, ldsBytes] : zip_equal(result.costs.stages, result.arena.stageBytes))
+    stages.push_back(json::Object{{"name", stage.name},
+                                  {"tasks", stage.tasks},
+                                  {"base", stage.base},
+                                  {"workgroups", stage.workgroups},
+                                  {"weight_bytes", stage.weightBytes},
+                                  {"mfma", stage.mfmas},
+                                  {"lds_bytes", ldsBytes},
+                                  {"hops", stage.hops}});
+  return stages;
+}
+
+static json::Object arenaObject(const ArenaPlan &plan) {
+  json::Array boxes;
+  for (const ArenaPlan::Box &box : plan.boxes)
+    boxes.push_back(json::Object{{"name", box.name},
+                                 {"offset", box.offset},
+                                 {"bytes", box.bytes},
+                                 {"first_stage", box.firstStage},
+                                 {"last_stage", box.lastStage},
+                                 {"pinned", box.pinned}});
+  return json::Object{{"bytes", plan.bytes},
+                      {"lower_bound", plan.lowerBound},
+                      {"without_overlay", plan.withoutOverlay},
+                      {"boxes", std::move(boxes)}};
+}
+
 Expected<std::string> reportJson(const CompileResult &result) {
-  Expected<json::Value> manifest = json::parse(result.manifest);
-  if (!manifest)
-    return manifest.takeError();
+  Expected<json::Value> report = json::parse(result.manifest);
+  if (!report)
+    return report.takeError();
+  json::Object &object = *report->getAsObject();
+  object["stages"] = stagesArray(result);
+  object["hops"] = result.costs.hops;
+  object["weight_floor"] =
+      json::Object{{"bytes", result.costs.weightBytes},
+                   {"microseconds_modelled", floorMicroseconds(result.costs.weightBytes)}};
+  object["lds"] = arenaObject(result.arena);
   if (!result.resources.empty())
-    (*manifest->getAsObject())["resources"] = resourcesObject(result.resources.front());
-  return formatv("{0:2}\n", *manifest).str();
+    object["resources"] = resourcesObject(result.resources.front());
+  return formatv("{0:2}\n", *report).str();
 }
 
 static std::string shapeText(const json::Object &object) {
@@ -36,6 +78,20 @@ static std::string shapeText(const json::Object &object) {
   interleaveComma(*object.getArray("shape"), os,
                   [&](const json::Value &size) { os << size.getAsInteger().value_or(0); });
   os << ']';
+  return text;
+}
+
+static std::string stagesText(const CompileResult &result) {
+  std::string text;
+  raw_string_ostream os(text);
+  os << "stage              tasks  workgroups  weight bytes     MFMA  LDS bytes  hops\n";
+  for (auto [stage, ldsBytes] : zip_equal(result.costs.stages, result.arena.stageBytes))
+    os << formatv("{0,-18} {1,5}  {2,10}  {3,12} {4,8}  {5,9}  {6,4}\n", stage.name, stage.tasks,
+                  formatv("{0}@{1}", stage.workgroups, stage.base).str(), stage.weightBytes,
+                  stage.mfmas, ldsBytes, stage.hops);
+  os << formatv("longest chain: {0} hops from post to receive\n", result.costs.hops);
+  os << formatv("weights: {0} bytes a rank, each read once: {1:f1} us at 8 TB/s, modelled\n",
+                result.costs.weightBytes, floorMicroseconds(result.costs.weightBytes));
   return text;
 }
 
@@ -52,26 +108,13 @@ Expected<std::string> reportText(const CompileResult &result) {
                 m.getInteger("ranks"));
   for (const auto &[name, value] : *m.getObject("params"))
     os << ", " << StringRef(name) << " = " << value.getAsInteger().value_or(0);
-  os << "\n\nstage              tasks  workgroups\n";
-  int64_t ctas = grid.getInteger("ctas").value_or(1);
-  for (const json::Value &value : *m.getArray("stages")) {
-    const json::Object &stage = *value.getAsObject();
-    int64_t tasks = stage.getInteger("tasks").value_or(0),
-            base = stage.getInteger("base").value_or(0);
-    os << formatv("{0,-18} {1,5}  {2} from {3}\n", *stage.getString("name"), tasks,
-                  std::min(tasks, ctas), base);
-  }
-  int64_t weights = 0;
+  os << "\n\n" << stagesText(result);
   os << "\noperand            shape                     layout          bytes\n";
   for (const json::Value &value : *m.getArray("operands")) {
     const json::Object &operand = *value.getAsObject();
-    int64_t bytes = operand.getInteger("bytes").value_or(0);
-    if (operand.getString("role") == StringRef("weight"))
-      weights += bytes;
     os << formatv("{0,-18} {1,-25} {2,-13} {3,7}\n", *operand.getString("name"), shapeText(operand),
-                  *operand.getString("layout"), bytes);
+                  *operand.getString("layout"), operand.getInteger("bytes").value_or(0));
   }
-  os << formatv("weights: {0} bytes a rank, each read once\n", weights);
   os << "\nmailbox            shape                     scope    slots    bytes\n";
   for (const json::Value &value : *m.getArray("mailboxes")) {
     const json::Object &mailbox = *value.getAsObject();

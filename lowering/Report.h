@@ -5,10 +5,13 @@
 
 namespace mono {
 
-/// Tables for people: grid, stages, operands, mailboxes, registers, and LDS over the stages.
+/// Tables for people: grid, stages with their costs, operands, mailboxes, registers, and LDS over
+/// the stages. The result must have its costs (CompileOptions::costs).
 llvm::Expected<std::string> reportText(const CompileResult &result);
 
-/// The manifest with the resources of the finished object under "resources".
+/// The manifest with the costs of each stage under "stages", the longest chain of waits under
+/// "hops", the weights once under "weight_floor", the arena under "lds", and the resources of the
+/// finished object under "resources".
 llvm::Expected<std::string> reportJson(const CompileResult &result);
 
 } // namespace mono

@@ -10,6 +10,11 @@ using namespace llvm;
 
 namespace mono {
 
+static std::string summaryOf(const ArenaPlan &plan) {
+  return formatv("LDS: {0} bytes used, at least {1} live together, {2} without overlay", plan.bytes,
+                 plan.lowerBound, plan.withoutOverlay);
+}
+
 //===----------------------------------------------------------------------===//
 // Text
 //===----------------------------------------------------------------------===//
@@ -32,7 +37,7 @@ static std::optional<size_t> boxAt(const ArenaPlan &plan, int64_t from, size_t s
 std::string arenaText(const ArenaPlan &plan) {
   std::string text;
   raw_string_ostream os(text);
-  os << formatv("LDS: {0} bytes used, at least {1} live together\n", plan.bytes, plan.lowerBound);
+  os << summaryOf(plan) << '\n';
   if (plan.boxes.empty())
     return text;
   // Bytes between two edges look alike.
@@ -138,9 +143,7 @@ std::string arenaSvg(const ArenaPlan &plan) {
                 "font-family='sans-serif' font-size='11'>\n",
                 scale.x(plan.stages.size()) + 20,
                 kTop + kHeight + kBottom + kLine * plan.boxes.size());
-  os << formatv("<text x='{0}' y='20' font-size='14'>LDS: {1} bytes used, at least {2} live "
-                "together</text>\n",
-                kLeft, plan.bytes, plan.lowerBound);
+  os << formatv("<text x='{0}' y='20' font-size='14'>{1}</text>\n", kLeft, summaryOf(plan));
   drawAxes(os, plan, scale);
   for (auto [index, box] : enumerate(plan.boxes))
     drawBox(os, box, index, scale);

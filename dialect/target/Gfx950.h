@@ -15,6 +15,8 @@ inline constexpr int64_t kWaveSize = 64;
 inline constexpr int64_t kMaxThreads = 1024;
 /// LDS of a compute unit in bytes; one workgroup may own all of it (CDNA4 ISA 11.1).
 inline constexpr int64_t kLdsBytes = 163840;
+/// Peak of HBM3E of an MI355X in bytes per second (AMD Instinct MI355X data sheet: 8 TB/s).
+inline constexpr int64_t kHbmBytesPerSecond = 8'000'000'000'000;
 /// LDS is handed out in granules of this many bytes (CDNA4 ISA 11.1).
 inline constexpr int64_t kLdsGranule = 1280;
 /// Wavefronts a compute unit can hold: 4 SIMDs of 8.

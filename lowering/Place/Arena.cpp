@@ -164,8 +164,15 @@ ArenaPlan planOf(ScheduleOp schedule) {
     plan.boxes.push_back({piece.name, piece.offset, piece.bytes, piece.firstStage, piece.lastStage,
                           piece.op->hasAttr(kPinnedAttr)});
     plan.bytes = std::max(plan.bytes, piece.end());
+    plan.withoutOverlay += piece.bytes;
   }
   plan.lowerBound = largestDemand(pieces).bytes;
+  for (int64_t stage = 0; stage < int64_t(plan.stages.size()); ++stage) {
+    std::vector<Piece> living;
+    llvm::copy_if(pieces, std::back_inserter(living),
+                  [&](const Piece &piece) { return piece.livesIn(stage); });
+    plan.stageBytes.push_back(largestDemand(living).bytes);
+  }
   return plan;
 }
 

@@ -18,8 +18,10 @@ struct ArenaPlan {
   };
   std::vector<Box> boxes;
   std::vector<std::string> stages;
-  int64_t bytes = 0;      ///< used
-  int64_t lowerBound = 0; ///< the most that lives together in a stage
+  std::vector<int64_t> stageBytes; ///< by stage: the most that lives together in it
+  int64_t bytes = 0;               ///< used
+  int64_t lowerBound = 0;          ///< the most that lives together: no placement needs less
+  int64_t withoutOverlay = 0;      ///< of all boxes, as if each had bytes of its own
 };
 
 /// The arena of a placed schedule.

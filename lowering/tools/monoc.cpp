@@ -126,6 +126,7 @@ int main(int argc, char **argv) {
     return fail(kUsage, "expected --watchdog of at most " + Twine(INT64_MAX) + " cycles");
   options.watchdogCycles = static_cast<int64_t>(watchdog.getValue());
   options.emit = report != ReportKind::None ? mono::Emit::Hsaco : emit;
+  options.costs = report != ReportKind::None;
   options.checkOnly = check;
   options.time = timing;
   // LLD parses its own command line with the same library and resets all options on the way.

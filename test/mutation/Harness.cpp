@@ -16,7 +16,6 @@
 #include "runtime/Manifest.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/Support/Endian.h"
-#include <random>
 
 using namespace mlir;
 
@@ -159,38 +158,11 @@ llvm::Expected<Compiled> compilePlaced(ModuleOp module, int64_t skipBarrier, uin
 
 namespace {
 
-/// Small values of either sign, other ones for each seed, so that no sum overflows and stale data
-/// shows.
-std::vector<uint8_t> inputFor(const TensorType &type, uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::vector<uint8_t> bytes(type.bytes());
-  if (type.element == ElementType::FP4E2M1 || type.element == ElementType::E8M0) {
-    // Any codes, and scales around one.
-    for (uint8_t &byte : bytes)
-      byte = type.element == ElementType::E8M0 ? 124 + random() % 6 : random();
-    return bytes;
-  }
-  unsigned width = elementBits(type.element) / 8;
-  for (size_t at = 0; at < bytes.size(); at += width) {
-    if (type.element == ElementType::I32) {
-      llvm::support::endian::write32le(&bytes[at], random() % 1000);
-      continue;
-    }
-    float value = (int64_t(random() % 2001) - 1000) / 512.0f;
-    uint32_t bits = llvm::bit_cast<uint32_t>(value);
-    if (type.element == ElementType::F32)
-      llvm::support::endian::write32le(&bytes[at], bits);
-    else
-      llvm::support::endian::write16le(&bytes[at], bits >> 16);
-  }
-  return bytes;
-}
-
 /// One machine with a loaded kernel on each rank, and the operands of all launches.
 class Run {
 public:
-  Run(const Manifest &manifest, unsigned launches, const emu::Options &options)
-      : manifest(manifest), launches(launches), machine(manifest.ranks, options) {}
+  Run(const Manifest &manifest, unsigned launches, const emu::Options &options, Inputs &inputs)
+      : manifest(manifest), launches(launches), inputs(inputs), machine(manifest.ranks, options) {}
 
   llvm::Expected<std::vector<uint8_t>> run(ArrayRef<uint8_t> codeObject) {
     for (unsigned rank = 0; rank < manifest.ranks; ++rank)
@@ -284,8 +256,7 @@ private:
         rank.outputs.push_back({*memory, operand.type.bytes()});
       if (operand.access == OperandAccess::Write)
         continue;
-      uint64_t seed = (index * 64 + launch) * 64 + number;
-      if (llvm::Error error = machine.write(number, *memory, inputFor(operand.type, seed)))
+      if (llvm::Error error = machine.write(number, *memory, inputs.of(operand, number, launch)))
         return error;
     }
     return pointers;
@@ -316,6 +287,7 @@ private:
 
   const Manifest &manifest;
   unsigned launches;
+  Inputs &inputs;
   emu::Machine machine;
   std::vector<Rank> ranks;
 };
@@ -323,11 +295,11 @@ private:
 } // namespace
 
 llvm::Expected<std::vector<uint8_t>> runLaunches(ArrayRef<uint8_t> codeObject, unsigned launches,
-                                                 const emu::Options &options) {
+                                                 const emu::Options &options, Inputs &inputs) {
   auto manifest = readManifest(codeObject);
   if (!manifest)
     return manifest.takeError();
-  return Run(*manifest, launches, options).run(codeObject);
+  return Run(*manifest, launches, options, inputs).run(codeObject);
 }
 
 } // namespace mono::test

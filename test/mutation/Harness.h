@@ -3,6 +3,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "runtime/emulator/Emulator.h"
+#include "test/mutation/Inputs.h"
 #include "llvm/Support/Error.h"
 #include <string>
 #include <vector>
@@ -33,6 +34,7 @@ llvm::Expected<Compiled> compilePlaced(mlir::ModuleOp module, int64_t skipBarrie
 /// keeps the ranks together, with other operands in each launch. Returns all outputs of all ranks
 /// and launches. Error: what the emulator found.
 llvm::Expected<std::vector<uint8_t>> runLaunches(llvm::ArrayRef<uint8_t> codeObject,
-                                                 unsigned launches, const emu::Options &options);
+                                                 unsigned launches, const emu::Options &options,
+                                                 Inputs &inputs);
 
 } // namespace mono::test

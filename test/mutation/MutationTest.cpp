@@ -5,6 +5,7 @@
 // sample (or with --all every one) is compiled and run under different orders of memory and waves:
 // none may hang, race or give different bits from run to run. Exit status 0 only then.
 #include "lowering/Check/Checks.h"
+#include "lowering/Manifest.h"
 #include "lowering/Passes.h"
 #include "lowering/Pipeline.h"
 #include "test/mutation/Harness.h"
@@ -79,10 +80,20 @@ emu::Options optionsFor(unsigned run, const Settings &settings) {
   return options;
 }
 
+/// The inputs of a right module, which is placed.
+llvm::Expected<Inputs> inputsOf(ModuleOp placed, const Settings &settings) {
+  auto manifest =
+      parseManifest(manifestOf(*placed.getOps<ScheduleOp>().begin(), /*watchdogCycles=*/0));
+  if (!manifest)
+    return manifest.takeError();
+  return Inputs::create(*manifest, settings.launches);
+}
+
 /// The outputs of a placed module, if all runs agree; else what went wrong. Odd runs have delays in
 /// the code. `barriers` gets the number of LDS barriers.
 llvm::Expected<std::vector<uint8_t>> runAll(ModuleOp placed, const Settings &settings,
-                                            int64_t skipBarrier = -1, int64_t *barriers = nullptr) {
+                                            Inputs &inputs, int64_t skipBarrier = -1,
+                                            int64_t *barriers = nullptr) {
   std::vector<uint8_t> first, plainCode;
   for (unsigned run = 0; run <= settings.seeds; ++run) {
     std::vector<uint8_t> code = plainCode;
@@ -97,7 +108,7 @@ llvm::Expected<std::vector<uint8_t>> runAll(ModuleOp placed, const Settings &set
       if (barriers)
         *barriers = compiled->barriers;
     }
-    auto outputs = runLaunches(code, settings.launches, optionsFor(run, settings));
+    auto outputs = runLaunches(code, settings.launches, optionsFor(run, settings), inputs);
     if (!outputs)
       return failure("run " + Twine(run) + ": " + toString(outputs.takeError()));
     if (run == 0)
@@ -129,7 +140,11 @@ public:
     if (std::string message = check(*right); !message.empty())
       return fail("the schedule itself is rejected: " + message);
     int64_t barriers = 0;
-    auto outputs = runAll(*right, settings, /*skipBarrier=*/-1, &barriers);
+    auto made = inputsOf(*right, settings);
+    if (!made)
+      return fail("no inputs: " + toString(made.takeError()));
+    inputs = std::move(*made);
+    auto outputs = runAll(*right, settings, inputs, /*skipBarrier=*/-1, &barriers);
     if (!outputs)
       return fail("the schedule itself fails: " + toString(outputs.takeError()));
     expected = std::move(*outputs);
@@ -181,7 +196,7 @@ private:
   }
 
   void runMutant(Mutant &mutant, Counts &counts) {
-    auto outputs = runAll(*mutant.module, settings);
+    auto outputs = runAll(*mutant.module, settings, inputs);
     if (outputs) {
       ++counts.ran;
       ++(*outputs == expected ? counts.same : counts.other);
@@ -208,7 +223,7 @@ private:
     numbers.resize(std::min<size_t>(numbers.size(), settings.runs));
     for (int64_t number : numbers) {
       ++counts.barriers;
-      auto outputs = runAll(placed, settings, number);
+      auto outputs = runAll(placed, settings, inputs, number);
       if (outputs) {
         ++(*outputs == expected ? counts.equivalent : counts.missed);
         continue;
@@ -221,6 +236,7 @@ private:
 
   ModuleOp bound;
   const Settings &settings;
+  Inputs inputs;
   Random random;
   std::vector<uint8_t> expected;
 };
@@ -235,7 +251,10 @@ bool mustFail(StringRef name, ModuleOp placed) {
   Settings settings;
   settings.launches = 6;
   settings.seeds = 400;
-  auto outputs = runAll(placed, settings);
+  auto inputs = inputsOf(placed, settings);
+  if (!inputs)
+    return false;
+  auto outputs = runAll(placed, settings, *inputs);
   std::string message = outputs ? "no run fails" : toString(outputs.takeError());
   bool found = StringRef(message).contains("deadlock") ||
                StringRef(message).contains("other results") ||

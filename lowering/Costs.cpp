@@ -1,0 +1,188 @@
+// Counts what the stages of a schedule cost.
+#include "lowering/Costs.h"
+
+#include "dialect/target/Gfx950.h"
+#include "lowering/Check/WaitGraph.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace mono {
+namespace {
+
+int64_t elementsOf(Value tensor) {
+  return cast<RankedTensorType>(tensor.getType()).getNumElements();
+}
+
+/// Entries of the list of groups a stream follows; none without a list.
+std::optional<int64_t> listOf(StreamOp stream) {
+  if (!stream || !stream.getGroups())
+    return std::nullopt;
+  return elementsOf(stream.getGroups());
+}
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+/// The weights that some accesses read, each element once.
+class WeightTraffic {
+public:
+  void add(const MemoryAccess &access) {
+    auto operand = access.memory.getDefiningOp<OperandOp>();
+    if (!operand || !operand.getWeight())
+      return;
+    auto stream = dyn_cast<StreamOp>(access.op);
+    std::optional<int64_t> list = listOf(stream);
+    Matrices &read = weights[operand];
+    read.blockBits = gfx950::kMxBlock * operand.getElement().getIntOrFloatBitWidth();
+    if (stream && stream.getScales())
+      read.blockBits +=
+          stream.getScales().getDefiningOp<OperandOp>().getElement().getIntOrFloatBitWidth();
+    read.count = list ? access.shape.front() : 1;
+    // All ranks read as much.
+    for (int64_t task = 0; task < access.tasks; ++task) {
+      SmallVector<int64_t> offsets = *access.offsetsOf(task, /*rank=*/0);
+      size_t outer = list ? 1 : 0; // the axis of the groups
+      forEachRun(ArrayRef(access.shape).drop_front(outer), ArrayRef(offsets).drop_front(outer),
+                 ArrayRef(access.sizes).drop_front(outer), [&](int64_t first, int64_t end) {
+                   read.edges.push_back({first, list.value_or(1)});
+                   read.edges.push_back({end, -list.value_or(1)});
+                 });
+    }
+  }
+
+  int64_t bytes() {
+    int64_t total = 0;
+    for (auto &[operand, read] : weights)
+      total += read.elements() * read.blockBits / gfx950::kMxBlock / 8;
+    return total;
+  }
+
+private:
+  /// Where boxes of a matrix begin and end, and how many groups each takes.
+  struct Edge {
+    int64_t element, groups;
+  };
+  struct Matrices {
+    int64_t count = 1;     ///< matrices that groups choose from
+    int64_t blockBits = 0; ///< of kMxBlock elements, with their scale
+    std::vector<Edge> edges;
+
+    int64_t elements() {
+      llvm::sort(edges, [](const Edge &a, const Edge &b) { return a.element < b.element; });
+      int64_t total = 0, last = 0, groups = 0;
+      for (const Edge &edge : edges) {
+        total += (edge.element - last) * std::min(groups, count);
+        last = edge.element;
+        groups += edge.groups;
+      }
+      return total;
+    }
+  };
+  llvm::MapVector<Operation *, Matrices> weights;
+};
+
+//===----------------------------------------------------------------------===//
+// Matrix instructions
+//===----------------------------------------------------------------------===//
+
+/// MFMA instructions of one task for an op: 16 x 16 x 32, also for weights that are widened.
+int64_t mfmasOf(Operation &op) {
+  auto product = [](int64_t rows, int64_t columns, int64_t depth) {
+    return llvm::divideCeil(rows, gfx950::kMfmaM) * llvm::divideCeil(columns, gfx950::kMfmaN) *
+           llvm::divideCeil(depth, gfx950::kMfmaK);
+  };
+  return llvm::TypeSwitch<Operation *, int64_t>(&op)
+      .Case<ContractOp>([&](ContractOp o) {
+        auto stream = o.getWeights().getDefiningOp<StreamOp>();
+        return listOf(stream).value_or(1) *
+               product(stream.getRowCount(), o.getRowCount(), stream.getDepth());
+      })
+      .Case<ProductOp>([&](ProductOp o) {
+        SmallVector<int64_t> shape = o.getResultShape();
+        return product(shape[0], shape[1], o.getStaticASizes()[1]);
+      })
+      .Default([](Operation *) { return 0; });
+}
+
+//===----------------------------------------------------------------------===//
+// Hops
+//===----------------------------------------------------------------------===//
+
+/// The longest chain that ends at each node of the graph.
+std::vector<int64_t> hopsOf(const WaitGraph &graph) {
+  std::vector<int32_t> cycle, order = graph.order(cycle);
+  std::vector<int64_t> hops(order.size());
+  for (int32_t node : order) {
+    if (!graph.isEvent(node)) {
+      for (int32_t post : graph.deliveries()[graph.deliveryOf(node)].posts)
+        hops[node] = std::max(hops[node], hops[post] + 1);
+      continue;
+    }
+    const Event &event = graph.events()[node];
+    if (event.previous >= 0)
+      hops[node] = hops[event.previous];
+    if (event.delivery >= 0)
+      hops[node] = std::max(hops[node], hops[graph.nodeOf(event.delivery)]);
+  }
+  return hops;
+}
+
+/// Fills in the hops of the stages: what its workgroups have behind them at its end.
+void countHops(const BoundSchedule &schedule, MutableArrayRef<StageCost> stages) {
+  WaitGraph graph(schedule);
+  std::vector<int64_t> hops = hopsOf(graph);
+  int64_t ctas = ScheduleOp(schedule.op).getCtas();
+  std::vector<int64_t> behind(ctas); // each workgroup, on the rank that has most
+  std::vector<SmallVector<int32_t>> events(stages.size());
+  for (auto [index, event] : llvm::enumerate(graph.events()))
+    events[event.by.access->stageIndex].push_back(index);
+  for (auto [stage, ofStage] : llvm::zip_equal(stages, events)) {
+    for (int32_t index : ofStage) {
+      int64_t &most = behind[graph.events()[index].by.workgroup()];
+      most = std::max(most, hops[index]);
+    }
+    for (int64_t i = 0; i < stage.workgroups; ++i)
+      stage.hops = std::max(stage.hops, behind[(stage.base + i) % ctas]);
+  }
+}
+
+} // namespace
+
+FailureOr<Costs> costsOf(ScheduleOp schedule) {
+  FailureOr<std::vector<MemoryAccess>> accesses = collectAccesses(schedule);
+  if (failed(accesses))
+    return failure();
+  BoundSchedule bound{schedule, rankCount(schedule), std::move(*accesses)};
+  Costs costs;
+  WeightTraffic all;
+  std::vector<WeightTraffic> ofStage;
+  for (auto stage : schedule.getBody().front().getOps<StageOp>()) {
+    StageCost cost;
+    cost.name = stage.getName().str();
+    cost.tasks = taskCount(stage);
+    cost.base = baseOf(stage);
+    cost.workgroups = std::min<int64_t>(cost.tasks, schedule.getCtas());
+    for (Operation &op : stage.getBody().front())
+      cost.mfmas += cost.tasks * mfmasOf(op);
+    costs.stages.push_back(std::move(cost));
+    ofStage.emplace_back();
+  }
+  for (const MemoryAccess &access : bound.accesses) {
+    all.add(access);
+    ofStage[access.stageIndex].add(access);
+  }
+  for (auto [cost, traffic] : llvm::zip_equal(costs.stages, ofStage))
+    cost.weightBytes = traffic.bytes();
+  costs.weightBytes = all.bytes();
+  countHops(bound, costs.stages);
+  for (const StageCost &stage : costs.stages)
+    costs.hops = std::max(costs.hops, stage.hops);
+  return costs;
+}
+
+} // namespace mono
