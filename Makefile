@@ -9,10 +9,10 @@ export CCACHE_DIR ?= $(CURDIR)/.ccache
 demo: setup configure
 	@echo "== building the compiler, the emulator and monorun"
 	@cmake --build $(BUILD) --target monoc monorun -j $(JOBS)
-	@echo "== compiling the GLM-5 schedule models/glm5/attn_out_router.mlir for 4 tokens on 8 ranks"
-	@$(BUILD)/bin/monoc models/glm5/attn_out_router.mlir -D S=4 -D TP=8 --report
-	@echo "== running it on 8 emulated MI355X at full size against a double-precision reference"
-	@$(BUILD)/bin/monorun models/glm5/attn_out_router.mlir -D S=4 -D TP=8 --verify --repeat=3
+	@echo "== compiling models/glm5/layer.mlir, a whole GLM-5 layer, for 4 tokens on 8 ranks"
+	@$(BUILD)/bin/monoc models/glm5/layer.mlir -D S=4 -D TP=8 --report
+	@echo "== running it on 8 emulated MI355X at full size against golden vectors (a minute or two)"
+	@$(BUILD)/bin/monorun models/glm5/layer.mlir --case=test/data/glm5_full_s4.safetensors
 
 test: build
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)

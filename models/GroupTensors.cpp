@@ -60,4 +60,20 @@ Expected<std::vector<RankOutputs>> readOutputs(Group &group) {
   return outputs;
 }
 
+Expected<std::vector<RankOutputs>> readMailboxes(Group &group, ArrayRef<std::string> names) {
+  std::vector<RankOutputs> mailboxes(group.ranks());
+  for (unsigned rank = 0; rank < group.ranks(); ++rank)
+    for (const std::string &name : names) {
+      Expected<const Mailbox *> mailbox = group.manifest().findMailbox(name);
+      if (!mailbox)
+        return mailbox.takeError();
+      const TensorType &type = (*mailbox)->type;
+      HostTensor tensor{type, std::vector<uint8_t>(type.bytes())};
+      if (Error error = group.readMailbox(rank, name, tensor.bytes))
+        return error;
+      mailboxes[rank][name] = std::move(tensor);
+    }
+  return mailboxes;
+}
+
 } // namespace mono::models

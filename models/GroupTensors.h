@@ -19,4 +19,8 @@ llvm::Error provide(Group &group, Problem &problem, OperandAccess access);
 /// Reads every operand with access write or update, one map a rank.
 llvm::Expected<std::vector<RankOutputs>> readOutputs(Group &group);
 
+/// Reads what the last launch posted to these mailboxes, one map a rank.
+llvm::Expected<std::vector<RankOutputs>> readMailboxes(Group &group,
+                                                       llvm::ArrayRef<std::string> names);
+
 } // namespace mono::models

@@ -78,6 +78,12 @@ public:
   /// ended.
   llvm::Error read(unsigned rank, llvm::StringRef operand, llvm::MutableArrayRef<uint8_t> bytes);
 
+  /// Copies out what the last launch posted to a tagged mailbox that `rank` owns, row-major and
+  /// without the tags; `bytes` must have the size of the mailbox's tensor. An element that the last
+  /// launch did not post is an error. Work that enqueue() started must have ended.
+  llvm::Error readMailbox(unsigned rank, llvm::StringRef mailbox,
+                          llvm::MutableArrayRef<uint8_t> bytes);
+
   /// Launches every rank of this process and waits for them. Every operand must be bound. May be
   /// called again without any reset: the kernel advances its epoch words itself. After a launch
   /// that failed the group is broken, because its ranks may be at different epochs: every later
@@ -128,6 +134,7 @@ private:
   llvm::Error connect(llvm::ArrayRef<ipc::GroupCard> cards);
 
   llvm::Expected<Member *> findMember(unsigned rank);
+  llvm::Expected<uint32_t> finishedLaunches(const Member &member) const;
   llvm::Expected<size_t> operandIndex(llvm::StringRef name, uint64_t bytes) const;
   llvm::Error allocateOperand(Member &member, size_t index);
   llvm::Error checkBound(const Member &member) const;

@@ -259,13 +259,26 @@ const Operand *Manifest::operand(StringRef name) const {
   return found == operands.end() ? nullptr : &*found;
 }
 
-Expected<const Operand *> Manifest::findOperand(StringRef name) const {
-  if (const Operand *found = operand(name))
-    return found;
+/// The item of that name, or an error naming those there are.
+template <typename T>
+static Expected<const T *> findNamed(const std::vector<T> &items, StringRef kind, StringRef name,
+                                     StringRef kernel) {
+  auto found = llvm::find_if(items, [&](const T &item) { return item.name == name; });
+  if (found != items.end())
+    return &*found;
   std::string known;
-  for (const Operand &item : operands)
+  for (const T &item : items)
     known += (known.empty() ? "" : ", ") + item.name;
-  return makeError("kernel '{}' has no operand '{}'; it has {}", kernel, name, known);
+  return makeError("kernel '{}' has no {} '{}'; it has {}", kernel, kind, name,
+                   known.empty() ? "none" : known);
+}
+
+Expected<const Operand *> Manifest::findOperand(StringRef name) const {
+  return findNamed(operands, "operand", name, kernel);
+}
+
+Expected<const Mailbox *> Manifest::findMailbox(StringRef name) const {
+  return findNamed(mailboxes, "mailbox", name, kernel);
 }
 
 const int64_t *Manifest::param(StringRef name) const {

@@ -75,6 +75,8 @@ struct Manifest {
   const Operand *operand(llvm::StringRef name) const;
   /// Error naming the operands there are when there is none of that name.
   llvm::Expected<const Operand *> findOperand(llvm::StringRef name) const;
+  /// The same for mailboxes.
+  llvm::Expected<const Mailbox *> findMailbox(llvm::StringRef name) const;
   /// Null when there is no parameter of that name.
   const int64_t *param(llvm::StringRef name) const;
   /// Bytes of the kernel arguments: 8 for each operand, the device mailboxes, the peer table and

@@ -274,11 +274,40 @@ LogicalResult refine(Operation *op) {
       });
 }
 
+/// True for a stage without tasks: parameters can switch a stage off.
+bool isSwitchedOff(Operation &op) {
+  auto stage = dyn_cast<StageOp>(op);
+  return stage && staticValues(stage.getTasks()) == SmallVector<int64_t>{0};
+}
+
+/// Drops operands, mailboxes and regions that have no elements with these parameters; a stage that is
+/// left must not use them.
+LogicalResult dropEmpty(ScheduleOp schedule) {
+  for (Operation &op : llvm::make_early_inc_range(schedule.getBody().front())) {
+    if (!isa<OperandOp, MailboxOp, RegionOp>(op) ||
+        !llvm::is_contained(declaredBy(op.getResult(0))->shape, 0))
+      continue;
+    if (!op.use_empty()) {
+      InFlightDiagnostic diag = (*op.user_begin())->emitError()
+                                << "uses " << describe(op.getResult(0))
+                                << ", which has no elements with these parameters";
+      diag.attachNote(op.getLoc()) << "declared here; a stage that uses it needs 0 tasks then";
+      return diag;
+    }
+    op.erase();
+  }
+  return success();
+}
+
 LogicalResult refineBlock(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (foldIndexOp(&op))
       continue;
     foldExprs(&op);
+    if (isSwitchedOff(op)) {
+      op.erase();
+      continue;
+    }
     if (failed(refine(&op)))
       return failure();
     if (auto stage = dyn_cast<StageOp>(op))
@@ -292,7 +321,7 @@ LogicalResult refineBlock(Block &block) {
 
 LogicalResult refineShapes(ModuleOp module) {
   for (auto schedule : module.getOps<ScheduleOp>())
-    if (failed(refineBlock(schedule.getBody().front())))
+    if (failed(refineBlock(schedule.getBody().front())) || failed(dropEmpty(schedule)))
       return failure();
   return success();
 }

@@ -75,9 +75,10 @@ DownProjections Glm5Layer::project() const {
   down.qA = multiply(down.h, tensors.qA);
   down.q = rmsNorm(down.qA, rows, checkpoint.bf16(tensors.qANorm));
 
-  std::vector<double> kv = multiply(down.h, tensors.kvA), latent;
+  down.kv = multiply(down.h, tensors.kvA);
+  std::vector<double> latent;
   for (size_t row = 0; row < rows; ++row) {
-    auto values = ArrayRef(kv).slice(row * sizes.cacheWidth(), sizes.cacheWidth());
+    auto values = ArrayRef(down.kv).slice(row * sizes.cacheWidth(), sizes.cacheWidth());
     llvm::append_range(latent, values.take_front(sizes.kvLora));
     llvm::append_range(down.rope, values.drop_front(sizes.kvLora));
     rotatePairs(MutableArrayRef(down.rope).take_back(sizes.rope), inputs.positions[row]);
@@ -86,13 +87,18 @@ DownProjections Glm5Layer::project() const {
   if (!sizes.indexer)
     return down;
 
-  down.indexKey =
-      layerNorm(multiply(down.h, tensors.indexK), checkpoint.f32(tensors.indexNormWeight),
-                checkpoint.f32(tensors.indexNormBias));
+  std::vector<double> key = multiply(down.h, tensors.indexK);
+  down.indexKey = layerNorm(key, checkpoint.f32(tensors.indexNormWeight),
+                            checkpoint.f32(tensors.indexNormBias));
   for (size_t row = 0; row < rows; ++row)
     rotateStarts(MutableArrayRef(down.indexKey).slice(row * sizes.indexDim, sizes.indexDim),
                  sizes.indexDim, sizes.rope, inputs.positions[row]);
   down.indexWeights = multiply(down.h, tensors.indexWeights);
+  for (size_t row = 0; row < rows; ++row) {
+    llvm::append_range(down.index, ArrayRef(key).slice(row * sizes.indexDim, sizes.indexDim));
+    llvm::append_range(down.index,
+                       ArrayRef(down.indexWeights).slice(row * sizes.indexHeads, sizes.indexHeads));
+  }
   double factor = 1 / std::sqrt(static_cast<double>(sizes.indexHeads * sizes.indexDim));
   for (double &weight : down.indexWeights)
     weight *= factor;
@@ -141,12 +147,15 @@ std::vector<double> Glm5Layer::multiplyExpert(ArrayRef<double> activations, size
       });
 }
 
-/// down(SiLU(gate(g)) * up(g)) for the rows of `g`.
-std::vector<double> Glm5Layer::runExpert(ArrayRef<double> g, size_t expert) const {
+std::vector<double> Glm5Layer::expertUnits(ArrayRef<double> g, size_t expert) const {
   std::vector<double> gate = multiplyExpert(g, expert, Projection::Gate);
   std::vector<double> units = multiplyExpert(g, expert, Projection::Up);
   for (size_t i = 0; i < units.size(); ++i)
     units[i] *= gate[i] / (1 + std::exp(-gate[i]));
+  return units;
+}
+
+std::vector<double> Glm5Layer::expertOutput(ArrayRef<double> units, size_t expert) const {
   return multiplyExpert(units, expert, Projection::Down);
 }
 
@@ -154,7 +163,7 @@ Experts Glm5Layer::runExperts(const Attention &attention, const Routing &routing
   size_t hidden = sizes.hidden, places = sizes.rows * sizes.chosen;
   std::vector<double> g = expertInput(attention);
   Experts experts;
-  experts.shared = runExpert(g, sizes.experts);
+  experts.shared = expertOutput(expertUnits(g, sizes.experts), sizes.experts);
   experts.routed.resize(places * hidden);
   std::map<int32_t, std::vector<size_t>> users; // places in [rows, chosen] by expert
   for (size_t place = 0; place < places; ++place)
@@ -163,7 +172,8 @@ Experts Glm5Layer::runExperts(const Attention &attention, const Routing &routing
     std::vector<double> input;
     for (size_t place : chosenAt)
       llvm::append_range(input, ArrayRef(g).slice(place / sizes.chosen * hidden, hidden));
-    std::vector<double> output = runExpert(input, static_cast<size_t>(expert));
+    auto number = static_cast<size_t>(expert);
+    std::vector<double> output = expertOutput(expertUnits(input, number), number);
     for (size_t i = 0; i < chosenAt.size(); ++i)
       copy(ArrayRef(output).slice(i * hidden, hidden),
            experts.routed.begin() + static_cast<ptrdiff_t>(chosenAt[i] * hidden));

@@ -25,6 +25,8 @@ using TokenLists = std::vector<std::vector<int32_t>>;
 struct DownProjections {
   std::vector<double> h;            ///< [hidden] normed input
   std::vector<double> qA;           ///< [qLora] before its norm
+  std::vector<double> kv;           ///< [kvLora + rope] latent and rope part before norm and RoPE
+  std::vector<double> index;        ///< [indexDim + indexHeads] index key and weights, likewise
   std::vector<double> q;            ///< [qLora] normed: input of query and index query
   std::vector<double> latent;       ///< [kvLora] normed: new cache row
   std::vector<double> rope;         ///< [rope] rotated: end of the new cache row
@@ -51,6 +53,8 @@ enum class AttentionForm {
 struct Attention {
   std::vector<double> query;       ///< [rows, heads, nope + rope], rotated at the end
   std::vector<double> latentQuery; ///< [rows, heads, kvLora] query through the key expansion
+  std::vector<double> latents;     ///< [rows, heads, kvLora] weighted latents; absorbed form only
+  std::vector<double> logSums;     ///< [rows, heads] log of the softmax's denominators; likewise
   std::vector<double> heads;       ///< [rows, heads, vDim] outputs of the heads
   std::vector<double> residual;    ///< [rows, hidden] input plus projected heads
 };
@@ -71,15 +75,30 @@ public:
   DownProjections project() const;
   /// Needs an indexer.
   Indexing index(const DownProjections &down) const;
+  /// The same from index queries [rows, indexHeads, indexDim] that are given.
+  Indexing index(const DownProjections &down, std::vector<double> query) const;
   /// Attends to these tokens of each row.
   Attention attend(const DownProjections &down, const TokenLists &selection,
                    AttentionForm form = AttentionForm::Expanded) const;
+  /// The steps of the absorbed form, each from the results of those before it: queries,
+  Attention projectQueries(const DownProjections &down) const;
+  /// `latents` and `logSums`,
+  void attendLatents(const DownProjections &down, const TokenLists &selection,
+                     Attention &attention) const;
+  /// `heads`,
+  void expandValues(Attention &attention) const;
+  /// and `residual`.
+  void projectHeads(Attention &attention) const;
   /// Norm, logits and choice of experts.
   Routing routeTokens(const Attention &attention) const;
   /// The experts' input: the normed residual [rows, hidden].
   std::vector<double> expertInput(const Attention &attention) const;
   /// Runs the experts of `routing` (ids and weights) on the residual.
   Experts runExperts(const Attention &attention, const Routing &routing) const;
+  /// SiLU(gate(g)) * up(g) [rows, moe] for the rows of g [rows, hidden].
+  std::vector<double> expertUnits(llvm::ArrayRef<double> g, size_t expert) const;
+  /// The down projection of units [rows, moe].
+  std::vector<double> expertOutput(llvm::ArrayRef<double> units, size_t expert) const;
 
   /// How far the score of each token may be off when a kernel computes it from bf16 activations
   /// with f32 sums: four standard deviations of the rounding errors on the way (LayerIndexer.cpp).
@@ -91,7 +110,6 @@ private:
                                const CheckpointTensor &weight) const;
   std::vector<double> multiplyExpert(llvm::ArrayRef<double> activations, size_t expert,
                                      Projection projection) const;
-  std::vector<double> runExpert(llvm::ArrayRef<double> g, size_t expert) const;
 
   size_t tokens(size_t row) const { return static_cast<size_t>(inputs.positions[row]) + 1; }
   /// `out` = tokens `list` of row `row` from a cache, values [first, first + width) of each entry;
@@ -105,10 +123,10 @@ private:
     std::vector<double> latents; ///< [tokens, kvLora]
     std::vector<double> ropes;   ///< [tokens, rope]
   };
+  std::vector<Keys> chosenKeys(const DownProjections &down, const TokenLists &selection) const;
   std::vector<double> headExpansion(size_t head) const;
   void absorbQueries(Attention &attention) const;
   void attendExpanded(size_t head, llvm::ArrayRef<Keys> keys, Attention &attention) const;
-  void attendAbsorbed(llvm::ArrayRef<Keys> keys, Attention &attention) const;
 
   LayerSizes sizes;
   LayerTensors tensors;

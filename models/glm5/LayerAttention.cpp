@@ -10,12 +10,14 @@ using namespace llvm;
 
 namespace mono::models::glm5 {
 
-static void softmax(MutableArrayRef<double> logits) {
+/// Returns the log of the denominator.
+static double softmax(MutableArrayRef<double> logits) {
   double largest = *std::max_element(logits.begin(), logits.end()), sum = 0;
   for (double &value : logits)
     sum += value = std::exp(value - largest);
   for (double &value : logits)
     value /= sum;
+  return largest + std::log(sum);
 }
 
 static double dot(ArrayRef<double> a, ArrayRef<double> b) {
@@ -83,10 +85,24 @@ void Glm5Layer::attendExpanded(size_t head, ArrayRef<Keys> keys, Attention &atte
   }
 }
 
-void Glm5Layer::attendAbsorbed(ArrayRef<Keys> keys, Attention &attention) const {
+std::vector<Glm5Layer::Keys> Glm5Layer::chosenKeys(const DownProjections &down,
+                                                   const TokenLists &selection) const {
+  std::vector<Keys> keys;
+  for (size_t row = 0; row < sizes.rows; ++row)
+    keys.push_back({gather(row, selection[row], inputs.cacheKv, sizes.cacheWidth(), 0, sizes.kvLora,
+                           down.latent),
+                    gather(row, selection[row], inputs.cacheKv, sizes.cacheWidth(), sizes.kvLora,
+                           sizes.rope, down.rope)});
+  return keys;
+}
+
+void Glm5Layer::attendLatents(const DownProjections &down, const TokenLists &selection,
+                              Attention &attention) const {
   size_t heads = sizes.heads, rope = sizes.rope;
   double scale = 1 / std::sqrt(static_cast<double>(sizes.qkDim()));
-  std::vector<std::vector<double>> latentOutputs; // a row's [heads, kvLora]
+  attention.latents.clear();
+  attention.logSums.clear();
+  std::vector<Keys> keys = chosenKeys(down, selection);
   for (size_t row = 0; row < sizes.rows; ++row) {
     size_t count = keys[row].ropes.size() / rope;
     auto latentQuery =
@@ -102,46 +118,56 @@ void Glm5Layer::attendAbsorbed(ArrayRef<Keys> keys, Attention &attention) const 
     for (double &logit : p)
       logit *= scale;
     for (size_t head = 0; head < heads; ++head)
-      softmax(MutableArrayRef(p).slice(head * count, count));
-    latentOutputs.push_back(multiplyTransposed(
-        p, heads, ArrayRef<double>(transposed(keys[row].latents, sizes.kvLora))));
+      attention.logSums.push_back(softmax(MutableArrayRef(p).slice(head * count, count)));
+    std::vector<double> latents =
+        multiplyTransposed(p, heads, ArrayRef<double>(transposed(keys[row].latents, sizes.kvLora)));
+    attention.latents.insert(attention.latents.end(), latents.begin(), latents.end());
   }
+}
+
+void Glm5Layer::expandValues(Attention &attention) const {
+  size_t heads = sizes.heads;
   parallelFor(0, heads, [&](size_t head) {
     std::vector<double> expansion = headExpansion(head);
     auto values = ArrayRef(expansion).drop_front(sizes.nope * sizes.kvLora);
     for (size_t row = 0; row < sizes.rows; ++row)
       for (size_t v = 0; v < sizes.vDim; ++v)
-        attention.heads[(row * heads + head) * sizes.vDim + v] =
-            dot(ArrayRef(latentOutputs[row]).slice(head * sizes.kvLora, sizes.kvLora),
-                values.slice(v * sizes.kvLora, sizes.kvLora));
+        attention.heads[(row * heads + head) * sizes.vDim + v] = dot(
+            ArrayRef(attention.latents).slice((row * heads + head) * sizes.kvLora, sizes.kvLora),
+            values.slice(v * sizes.kvLora, sizes.kvLora));
   });
 }
 
-Attention Glm5Layer::attend(const DownProjections &down, const TokenLists &selection,
-                            AttentionForm form) const {
+Attention Glm5Layer::projectQueries(const DownProjections &down) const {
   size_t rows = sizes.rows, heads = sizes.heads;
   Attention attention;
   attention.query = multiply(down.q, tensors.qB);
   attention.latentQuery.resize(rows * heads * sizes.kvLora);
   attention.heads.resize(rows * heads * sizes.vDim);
-  std::vector<Keys> keys;
-  for (size_t row = 0; row < rows; ++row) {
-    for (size_t head = 0; head < heads; ++head)
-      rotatePairs(MutableArrayRef(attention.query)
-                      .slice((row * heads + head) * sizes.qkDim() + sizes.nope, sizes.rope),
-                  inputs.positions[row]);
-    keys.push_back({gather(row, selection[row], inputs.cacheKv, sizes.cacheWidth(), 0, sizes.kvLora,
-                           down.latent),
-                    gather(row, selection[row], inputs.cacheKv, sizes.cacheWidth(), sizes.kvLora,
-                           sizes.rope, down.rope)});
-  }
+  for (size_t place = 0; place < rows * heads; ++place)
+    rotatePairs(
+        MutableArrayRef(attention.query).slice(place * sizes.qkDim() + sizes.nope, sizes.rope),
+        inputs.positions[place / heads]);
   absorbQueries(attention);
-  if (form == AttentionForm::Expanded)
-    parallelFor(0, heads, [&](size_t head) { attendExpanded(head, keys, attention); });
-  else
-    attendAbsorbed(keys, attention);
+  return attention;
+}
+
+void Glm5Layer::projectHeads(Attention &attention) const {
   attention.residual = multiply(attention.heads, tensors.outProj);
   add(1, toDouble(inputs.x), attention.residual);
+}
+
+Attention Glm5Layer::attend(const DownProjections &down, const TokenLists &selection,
+                            AttentionForm form) const {
+  Attention attention = projectQueries(down);
+  if (form == AttentionForm::Expanded) {
+    std::vector<Keys> keys = chosenKeys(down, selection);
+    parallelFor(0, sizes.heads, [&](size_t head) { attendExpanded(head, keys, attention); });
+  } else {
+    attendLatents(down, selection, attention);
+    expandValues(attention);
+  }
+  projectHeads(attention);
   return attention;
 }
 

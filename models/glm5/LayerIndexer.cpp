@@ -23,16 +23,21 @@ std::vector<double> Glm5Layer::indexKeys(size_t row, const DownProjections &down
 
 Indexing Glm5Layer::index(const DownProjections &down) const {
   assert(sizes.indexer);
+  std::vector<double> query = multiply(down.q, tensors.indexQ);
+  for (size_t place = 0; place < sizes.rows * sizes.indexHeads; ++place)
+    rotatePairs(MutableArrayRef(query).slice(place * sizes.indexDim, sizes.rope),
+                inputs.positions[place / sizes.indexHeads]);
+  return index(down, std::move(query));
+}
+
+Indexing Glm5Layer::index(const DownProjections &down, std::vector<double> query) const {
   size_t heads = sizes.indexHeads, width = heads * sizes.indexDim;
   Indexing result;
-  result.query = multiply(down.q, tensors.indexQ);
+  result.query = std::move(query);
   for (size_t row = 0; row < sizes.rows; ++row) {
-    MutableArrayRef<double> query = MutableArrayRef(result.query).slice(row * width, width);
-    for (size_t head = 0; head < heads; ++head)
-      rotatePairs(query.slice(head * sizes.indexDim, sizes.rope), inputs.positions[row]);
     size_t count = tokens(row);
-    std::vector<double> dots =
-        multiplyTransposed(query, heads, ArrayRef<double>(indexKeys(row, down)));
+    std::vector<double> dots = multiplyTransposed(ArrayRef(result.query).slice(row * width, width),
+                                                  heads, ArrayRef<double>(indexKeys(row, down)));
     std::vector<double> scores(count);
     for (size_t head = 0; head < heads; ++head)
       for (size_t t = 0; t < count; ++t)

@@ -28,7 +28,7 @@ randomSelection(const LayerSizes &sizes, ArrayRef<int32_t> positions, uint64_t s
 }
 
 LayerCase randomLayerCase(const LayerSizes &sizes, uint64_t seed) {
-  LayerCase result{sizes, syntheticParams(sizes, seed), {}, std::nullopt};
+  LayerCase result{sizes, syntheticParams(sizes, seed), {}, std::nullopt, false};
   std::vector<int32_t> positions = spreadPositions(sizes);
   result.inputs = syntheticInputs(sizes, seed, positions);
   addOutliers(result.inputs, sizes, seed);
@@ -61,7 +61,7 @@ Expected<LayerCase> goldenLayerCase(const LayerSizes &sizes, LayerGolden golden)
   if (Error error = checkCaseSizes(sizes, golden.sizes()))
     return error;
   LayerInputs inputs = syntheticInputs(sizes, golden.synthetic.seed, golden.positions);
-  return LayerCase{sizes, golden.synthetic, std::move(inputs), std::move(golden)};
+  return LayerCase{sizes, golden.synthetic, std::move(inputs), std::move(golden), false};
 }
 
 namespace {
@@ -76,7 +76,7 @@ public:
             MutableArrayRef<uint8_t> out) override {
     if (!WeightOperands::has(operand.name))
       copy(activation(operand.name), out.begin());
-    else if (operand.type.shape.size() == 3 && !inReach(slice))
+    else if (operand.type.shape.size() == 3 && !problem.allExperts && !inReach(slice))
       std::memset(out.data(), 0xFF, out.size()); // codes -6, scales NaN
     else
       weights.fill(rank, operand.name, slice, out);

@@ -15,6 +15,7 @@ struct LayerCase {
   SyntheticParams synthetic;
   LayerInputs inputs;
   std::optional<LayerGolden> golden; ///< takes the reference's place where it can
+  bool allExperts = false;           ///< every expert has weights, see makeLayerProblem()
 };
 
 /// Random inputs under a seed: outlier channels, positions at every border (spreadPositions), pages
@@ -24,8 +25,8 @@ LayerCase randomLayerCase(const LayerSizes &sizes, uint64_t seed);
 /// its positions.
 llvm::Expected<LayerCase> goldenLayerCase(const LayerSizes &sizes, LayerGolden golden);
 
-/// The problem of a case. Of the experts, only those that a token chose or nearly chose have
-/// weights; the others are NaN (scale 0xFF), so that reading a wrong one shows.
+/// The problem of a case. Unless the case wants all experts, only those that a token chose or
+/// nearly chose have weights; the others are NaN (scale 0xFF), so that reading a wrong one shows.
 std::unique_ptr<Problem> makeLayerProblem(LayerCase layerCase);
 
 /// How the registry makes them from a kernel's manifest; errors as in readLayerSizes().

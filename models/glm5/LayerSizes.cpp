@@ -78,7 +78,7 @@ static void addResults(OperandList &list, const LayerSizes &sizes) {
   using enum ElementType;
   list.add(Write, "y", BF16, {sizes.rows, sizes.hidden});
   list.add(Write, "attn_residual", BF16, {sizes.rows, sizes.hidden});
-  list.add(sizes.indexer ? Write : Read, "index_topk", I32, {sizes.rows, sizes.topk});
+  list.add(Update, "index_topk", I32, {sizes.rows, sizes.topk});
   list.add(Write, "router_logits", F32, {sizes.rows, sizes.experts});
   list.add(Write, "topk_ids", I32, {sizes.rows, sizes.chosen});
   list.add(Write, "topk_weights", F32, {sizes.rows, sizes.chosen});

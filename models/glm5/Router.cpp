@@ -81,6 +81,11 @@ static std::vector<double> scoreTolerance(ArrayRef<double> outLogits, ArrayRef<d
   return out;
 }
 
+double logitTolerance(size_t experts) {
+  auto withDeviations = [](size_t count) { return 1 + 4 / std::sqrt(static_cast<double>(count)); };
+  return tolerance * withDeviations(experts) / withDeviations(256);
+}
+
 Routing checkRouting(const RankOutputs &outputs, const Routing &reference, ArrayRef<float> bias,
                      Report &report) {
   size_t experts = bias.size(), rows = reference.rows, chosen = reference.ids.size() / rows;
@@ -116,7 +121,8 @@ Routing checkRouting(const RankOutputs &outputs, const Routing &reference, Array
     else
       llvm::append_range(expected.weights, ArrayRef(reference.weights).slice(s * chosen, chosen));
   }
-  report.atMost("router_logits", maxRelativeL2(logits, reference.logits, rows), tolerance);
+  report.atMost("router_logits", maxRelativeL2(logits, reference.logits, rows),
+                logitTolerance(experts));
   report.holds("topk_ids", reason.empty(),
                reason.empty() ? fmt::format("{} differ", different) : reason, "true ties");
   report.atMost("topk_weights", maxRelativeL2(weights, expected.weights, rows), tolerance);

@@ -16,6 +16,11 @@ inline constexpr double routedScaling = 2.5;
 /// What every float tensor of the block may be off, relative L2 of the worst row.
 inline constexpr double tolerance = 5e-3;
 
+/// The same for rows of `experts` router logits: `tolerance` for 256 of them, more for fewer. The
+/// relative error of a row is a quotient of two norms of so many independent values; its standard
+/// deviation is 1 / sqrt(experts) of itself, and four of them are allowed for.
+double logitTolerance(size_t experts);
+
 /// y[s, i] = x[s, i] / sqrt(mean_i x[s, i]^2 + eps) * weight[i]; x [rows, hidden], weight [hidden].
 std::vector<double> rmsNorm(llvm::ArrayRef<double> x, size_t rows, llvm::ArrayRef<uint16_t> weight);
 

@@ -28,7 +28,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   %CTX = mono.param "CTX" in [128 to 131072] default 4096 // tokens a row may have
   %PAGE = mono.param "PAGE" in [1 to 131072] default 64   // tokens of a cache page
   %ORDERED = mono.param "ORDERED" in [0 to 1] default 0   // rows are one sequence's next tokens
-  %INDEXER = mono.param "INDEXER" in [1 to 1] default 1
+  %INDEXER = mono.param "INDEXER" in [0 to 1] default 1   // 0: the tokens are given in index_topk
   %SPLITS = mono.param "SPLITS" in [1, 2, 4, 8, 16, 32, 64] default 32 // attention tasks of a row
   %rank = mono.ranks [%TP]
 
@@ -69,8 +69,19 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   %CACHE = arith.muli %S, %CTX : index                       // cache rows
   %KEYS = arith.divui %TOPK, %SPLITS : index                 // tokens an attention task
   %CHUNKS = arith.divui %CTX, %chunk : index
+  %SECTION_MOST = arith.constant 16384 : index               // scores a selecting task takes
+  %SECTION = arith.minui %CTX, %SECTION_MOST : index
+  %SECTIONS = arith.divui %CTX, %SECTION : index
+  %ALONE = arith.divui %one, %SECTIONS : index               // 1 if there is one section
+  %SEVERAL = arith.subi %one, %ALONE : index
+  %AT_ONCE = arith.muli %ALONE, %INDEXER : index
+  %BY_SECTION = arith.muli %SEVERAL, %INDEXER : index
+  %CANDIDATES = arith.muli %SECTIONS, %TOPK : index
+  %GIVEN = arith.subi %one, %INDEXER : index
   %INDEX_AT = arith.addi %KV, %INDEX_DIM : index             // index weights behind the index key
-  %SMALL0 = arith.addi %INDEX_AT, %INDEX_HEADS : index
+  %INDEX_ROWS0 = arith.addi %INDEX_DIM, %INDEX_HEADS : index
+  %INDEX_ROWS = arith.muli %INDEX_ROWS0, %INDEXER : index
+  %SMALL0 = arith.addi %KV, %INDEX_ROWS : index
   %SMALL_TILES = arith.ceildivui %SMALL0, %sixteen : index
   %SMALL = arith.muli %SMALL_TILES, %sixteen : index         // rows of w_a behind q_a, in whole tiles
   %ALL_CHOSEN = arith.muli %S, %CHOSEN : index
@@ -98,16 +109,16 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   %block_table = mono.operand "block_table" read [%S, %PAGES] : i32
   %cos_sin = mono.operand "cos_sin" read [%CTX, %ROPE] : f32
   %cache_kv = mono.operand "cache_kv" update [%CACHE, %KV] : bf16
-  %cache_index = mono.operand "cache_index" update [%CACHE, %INDEX_DIM] : bf16
+  %cache_index = mono.operand "cache_index" update [%CACHE * symbol(%INDEXER), %INDEX_DIM] : bf16
 
   %w_in = mono.operand "w_in" read weight [%HIDDEN] : bf16
   %w_a = mono.operand "w_a" read weight [%Q_LORA + %SMALL, %HIDDEN] : bf16, #mono.mfma_rows<16>
   %q_norm = mono.operand "q_norm" read weight [%Q_LORA] : bf16
   %kv_norm = mono.operand "kv_norm" read weight [%KV_LORA] : bf16
-  %index_norm_w = mono.operand "index_norm_w" read weight [%INDEX_DIM] : f32
-  %index_norm_b = mono.operand "index_norm_b" read weight [%INDEX_DIM] : f32
+  %index_norm_w = mono.operand "index_norm_w" read weight [%INDEX_DIM * symbol(%INDEXER)] : f32
+  %index_norm_b = mono.operand "index_norm_b" read weight [%INDEX_DIM * symbol(%INDEXER)] : f32
   %w_qb = mono.operand "w_qb" read weight [%H * symbol(%QK), %Q_LORA] : bf16, #mono.mfma_rows<16>
-  %w_iq = mono.operand "w_iq" read weight [%INDEX_HEADS * symbol(%INDEX_DIM), %Q_LORA] : bf16, #mono.mfma_rows<16>
+  %w_iq = mono.operand "w_iq" read weight [%INDEX_HEADS * symbol(%INDEX_DIM) * symbol(%INDEXER), %Q_LORA] : bf16, #mono.mfma_rows<16>
   %w_uk = mono.operand "w_uk" read weight [%H * symbol(%KV_LORA), %NOPE] : bf16, #mono.mfma_rows<16>
   %w_uv = mono.operand "w_uv" read weight [%H * symbol(%V_DIM), %KV_LORA] : bf16, #mono.mfma_rows<16>
   %w_o = mono.operand "w_o" read weight [%HIDDEN, %H * symbol(%V_DIM)] : bf16, #mono.mfma_rows<16>
@@ -121,7 +132,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
 
   %y = mono.operand "y" write [%S, %HIDDEN] : bf16
   %attn_residual = mono.operand "attn_residual" write [%S, %HIDDEN] : bf16
-  %index_topk = mono.operand "index_topk" write [%S, %TOPK] : i32
+  %index_topk = mono.operand "index_topk" update [%S, %TOPK] : i32 // read if INDEXER is 0
   %router_logits = mono.operand "router_logits" write [%S, %EXPERTS] : f32
   %topk_ids = mono.operand "topk_ids" write [%S, %CHOSEN] : i32
   %topk_weights = mono.operand "topk_weights" write [%S, %CHOSEN] : f32
@@ -137,6 +148,8 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   %new_index = mono.mailbox "new_index" tagged scope(device) slots(1) [%S, %INDEX_DIM] : bf16
   %q_latent = mono.mailbox "q_latent" tagged scope(device) slots(1) [%S, %H, %KV_LORA] : f32
   %scores = mono.mailbox "index_scores" tagged scope(device) slots(1) [%S, %CTX] : f32
+  %section_scores = mono.mailbox "section_scores" tagged scope(device) slots(1) [%S, %CANDIDATES] : f32
+  %section_tokens = mono.mailbox "section_tokens" tagged scope(device) slots(1) [%S, %CANDIDATES] : i32
   %selected = mono.mailbox "selected" tagged scope(device) slots(1) [%S, %TOPK] : i32
   %part = mono.mailbox "attention_part" tagged scope(device) slots(1) [%S, %SPLITS, %H, %KV_LORA] : f32
   %part_max = mono.mailbox "attention_max" tagged scope(device) slots(1) [%S, %H, %SPLITS] : f32
@@ -158,6 +171,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   %iq = mono.region "iq" [%INDEX_HEADS, %INDEX_DIM] pad(8) : bf16
   %fresh_index = mono.region "fresh_index" [%S, %INDEX_DIM] : bf16
   %index_keys = mono.region "index_keys" [128, %INDEX_DIM] pad(8) : bf16
+  %candidates = mono.region "candidates" [%CANDIDATES] : i32
   %ql = mono.region "ql" [%HG * 2, %KV_LORA] pad(8) : bf16    // a row's latent query, two terms
   %qp = mono.region "qp" [%HG, %ROPE] pad(8) : bf16
   %fresh_kv = mono.region "fresh_kv" [%S, %KV] : bf16
@@ -238,7 +252,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   }
 
   // The index heads rotate their first dims.
-  mono.stage "up_index_rope" (%t) tasks [%INDEX_HEADS * symbol(%ROPE_PARTS)] base [(%H * symbol(%NOPE_PARTS) + %H * symbol(%ROPE_PARTS)) mod 256] {
+  mono.stage "up_index_rope" (%t) tasks [%INDEX_HEADS * symbol(%ROPE_PARTS) * symbol(%INDEXER)] base [(%H * symbol(%NOPE_PARTS) + %H * symbol(%ROPE_PARTS)) mod 256] {
     %w = mono.stream %w_iq[(%t floordiv symbol(%ROPE_PARTS)) * symbol(%INDEX_DIM) + (%t mod symbol(%ROPE_PARTS)) * 32, 0] [32, %Q_LORA] split_k(8)
     mono.call @norm_query(%q_a, %q_norm, %qr, %qF, %eps, %S, %Q_LORA)
       : (!mono.mailbox, !mono.buffer, !mono.buffer, f32, f32, index, index) -> ()
@@ -258,7 +272,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
       : tensor<?x1x32xbf16>
   }
 
-  mono.stage "up_index_pass" (%t) tasks [%INDEX_HEADS * symbol(%PASS_PARTS)] base [(%H * symbol(%NOPE_PARTS) + (%H + %INDEX_HEADS) * symbol(%ROPE_PARTS)) mod 256] {
+  mono.stage "up_index_pass" (%t) tasks [%INDEX_HEADS * symbol(%PASS_PARTS) * symbol(%INDEXER)] base [(%H * symbol(%NOPE_PARTS) + (%H + %INDEX_HEADS) * symbol(%ROPE_PARTS)) mod 256] {
     %w = mono.stream %w_iq[(%t floordiv symbol(%PASS_PARTS)) * symbol(%INDEX_DIM) + %ROPE + (%t mod symbol(%PASS_PARTS)) * 32, 0] [32, %Q_LORA] split_k(8)
     mono.call @norm_query(%q_a, %q_norm, %qr, %qF, %eps, %S, %Q_LORA)
       : (!mono.mailbox, !mono.buffer, !mono.buffer, f32, f32, index, index) -> ()
@@ -273,7 +287,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   }
 
   // One row's new cache entries: to the caches for later launches, to mailboxes for this one.
-  mono.stage "cache" (%t) tasks [%S] base [248] {
+  mono.stage "write_kv" (%t) tasks [%S] base [248] {
     %pos = mono.load %positions[%t] [1] : tensor<1xi32>
     %t32 = arith.index_cast %t : index to i32
     %sequence = tensor.splat %t32 : tensor<1xi32>
@@ -297,7 +311,16 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
     %kpe16 = arith.truncf %kpeR : tensor<1x?xf32> to tensor<1x?xbf16>
     mono.scatter %kpe16, %cache_kv[%KV_LORA] at %place : tensor<1x?xbf16>, tensor<1xi32>
     mono.post %kpe16 to %new_kv[%t, %KV_LORA] : tensor<1x?xbf16>
+  }
 
+  mono.stage "write_index" (%t) tasks [%S * symbol(%INDEXER)] base [240] {
+    %pos = mono.load %positions[%t] [1] : tensor<1xi32>
+    %t32 = arith.index_cast %t : index to i32
+    %sequence = tensor.splat %t32 : tensor<1xi32>
+    %place = mono.call @cache_row(%block_table, %sequence, %pos, %PAGES, %PAGE, %one)
+      : (!mono.buffer, tensor<1xi32>, tensor<1xi32>, index, index, index) -> tensor<1xi32>
+    %angles = mono.call @rope_angles(%cos_sin, %pos) : (!mono.buffer, tensor<1xi32>) -> tensor<1x?xf32>
+    %zeroth = arith.constant 0 : index
     %gammaI = mono.load %index_norm_w[0] [%INDEX_DIM] : tensor<?xf32>
     %betaI = mono.load %index_norm_b[0] [%INDEX_DIM] : tensor<?xf32>
     %dim32 = arith.index_cast %INDEX_DIM : index to i32
@@ -336,7 +359,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
 
   // 128 tokens of one row a task: score = sum over index heads of weight * max(0, query . key). Tokens
   // past the row's own read no memory and score -inf.
-  mono.stage "score_index" (%t) tasks [%S * symbol(%CHUNKS)] base [(%H * symbol(%LATENT_PARTS)) mod 256] {
+  mono.stage "score_index" (%t) tasks [%S * symbol(%CHUNKS) * symbol(%INDEXER)] base [(%H * symbol(%LATENT_PARTS)) mod 256] {
     %r = arith.divui %t, %CHUNKS : index
     %which = arith.remui %t, %CHUNKS : index
     %begin = arith.muli %which, %chunk : index
@@ -375,11 +398,52 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
     mono.post %masked to %scores[%t floordiv symbol(%CHUNKS), (%t mod symbol(%CHUNKS)) * 128] : tensor<128xf32>
   }
 
-  mono.stage "select_index" (%t) tasks [%S] base [240] {
+  // The tokens of a row: at once where one workgroup can hold all scores, or else of sections first.
+  mono.stage "select_index" (%t) tasks [%S * symbol(%AT_ONCE)] base [240] {
     %score = mono.receive %scores[%t, 0] [1, %CTX] : tensor<1x?xf32>
     %ids = mono.select top [%TOPK] of %score : tensor<1x?xf32> -> tensor<1x?xi32>
     mono.post %ids to %selected[%t, 0] : tensor<1x?xi32>
     mono.store %ids, %index_topk[%t, 0] : tensor<1x?xi32>
+  }
+
+  mono.stage "select_section" (%t) tasks [%S * symbol(%SECTIONS) * symbol(%BY_SECTION)] base [128] {
+    %score = mono.receive %scores[%t floordiv symbol(%SECTIONS), (%t mod symbol(%SECTIONS)) * symbol(%SECTION)] [1, %SECTION] : tensor<1x?xf32>
+    %ids, %best = mono.select top [%TOPK] of %score taking %score
+      : tensor<1x?xf32> -> tensor<1x?xi32>, tensor<1x?xf32>
+    %which = arith.remui %t, %SECTIONS : index
+    %begin = arith.muli %which, %SECTION : index
+    %begin32 = arith.index_cast %begin : index to i32
+    %begins = tensor.splat %begin32[%TOPK] : tensor<1x?xi32>
+    %tokens = arith.addi %ids, %begins : tensor<1x?xi32>
+    // Places left over keep no token.
+    %ids1 = tensor.collapse_shape %ids [[0, 1]] : tensor<1x?xi32> into tensor<?xi32>
+    %mask1 = mono.call @mask_of(%ids1, %TOPK) : (tensor<?xi32>, index) -> tensor<?xf32>
+    %mask = tensor.expand_shape %mask1 [[0, 1]] output_shape [1, %TOPK] : tensor<?xf32> into tensor<1x?xf32>
+    %masked = arith.addf %best, %mask : tensor<1x?xf32>
+    mono.post %masked to %section_scores[%t floordiv symbol(%SECTIONS), (%t mod symbol(%SECTIONS)) * symbol(%TOPK)] : tensor<1x?xf32>
+    mono.post %tokens to %section_tokens[%t floordiv symbol(%SECTIONS), (%t mod symbol(%SECTIONS)) * symbol(%TOPK)] : tensor<1x?xi32>
+  }
+
+  // Candidates stand in rising order of their tokens, so equal scores go to the lower token.
+  mono.stage "select_merge" (%t) tasks [%S * symbol(%BY_SECTION)] base [240] {
+    %score = mono.receive %section_scores[%t, 0] [1, %CANDIDATES] : tensor<1x?xf32>
+    mono.receive %section_tokens[%t, 0] [1, %CANDIDATES] into %candidates
+    %places = mono.select top [%TOPK] of %score : tensor<1x?xf32> -> tensor<1x?xi32>
+    %places1 = tensor.collapse_shape %places [[0, 1]] : tensor<1x?xi32> into tensor<?xi32>
+    %found = mono.gather %candidates at %places1 : tensor<?xi32> -> tensor<?xi32>
+    %zero = arith.constant 0 : i32
+    %zeros = tensor.splat %zero[%TOPK] : tensor<?xi32>
+    %isEmpty = arith.cmpi slt, %places1, %zeros : tensor<?xi32>
+    %ids1 = arith.select %isEmpty, %places1, %found : tensor<?xi1>, tensor<?xi32>
+    %ids = tensor.expand_shape %ids1 [[0, 1]] output_shape [1, %TOPK] : tensor<?xi32> into tensor<1x?xi32>
+    mono.post %ids to %selected[%t, 0] : tensor<1x?xi32>
+    mono.store %ids, %index_topk[%t, 0] : tensor<1x?xi32>
+  }
+
+  // A layer that goes on with the tokens of an earlier one.
+  mono.stage "given_selection" (%t) tasks [%S * symbol(%GIVEN)] base [240] {
+    %ids = mono.load %index_topk[%t, 0] [1, %TOPK] : tensor<1x?xi32>
+    mono.post %ids to %selected[%t, 0] : tensor<1x?xi32>
   }
 
   //===--- attention ----------------------------------------------------------===//

@@ -29,6 +29,10 @@ struct CommandLine {
                               cl::cat(category)};
   cl::opt<std::string> outputs{"outputs", cl::value_desc("F.safetensors"),
                                cl::desc("where outputs are written"), cl::cat(category)};
+  cl::list<std::string> mailboxes{"mailboxes", cl::CommaSeparated, cl::value_desc("NAME,...|all"),
+                                  cl::desc("mailboxes to write to the outputs, as they are after "
+                                           "the last launch: rankR/mailbox/NAME"),
+                                  cl::cat(category)};
   cl::opt<unsigned> repeat{"repeat", cl::init(1), cl::value_desc("N"),
                            cl::desc("launches, without any reset between them"), cl::cat(category)};
   cl::opt<std::string> verify{"verify", cl::ValueOptional, cl::value_desc("SEED"),
@@ -127,6 +131,8 @@ Error checkTogether(const CommandLine &line, const RunOptions &options) {
       options.verifySeed.has_value() + !options.inputs.empty() + !options.goldenCase.empty();
   if (sources > 1)
     return makeError("--inputs, --verify and --case each provide the inputs: give one of them");
+  if (!options.mailboxes.empty() && options.outputs.empty())
+    return makeError("--mailboxes says what else to write: expected --outputs");
   if (options.repeat == 0)
     return makeError("--repeat: expected at least 1, but got 0");
   if (line.trace.getNumOccurrences())
@@ -147,6 +153,7 @@ Expected<RunOptions> convert(const CommandLine &line) {
   options.file = line.file;
   options.inputs = line.inputs;
   options.outputs = line.outputs;
+  options.mailboxes.assign(line.mailboxes.begin(), line.mailboxes.end());
   options.goldenCase = line.goldenCase;
   options.repeat = line.repeat;
   if (line.ranks.getNumOccurrences())

@@ -27,6 +27,7 @@ struct RunOptions {
   DeviceKind device = DeviceKind::Emulator;
   std::optional<unsigned> ranks;
   std::string inputs, outputs;
+  std::vector<std::string> mailboxes; ///< names, or "all" alone; what else goes to `outputs`
   unsigned repeat = 1;
   StatsFormat stats = StatsFormat::None;
   std::optional<uint64_t> verifySeed;

@@ -146,11 +146,27 @@ void print(const RunOptions &options, const Group &group, emu::Machine *machine,
     printStats(outs(), group, *machine, outcome.time);
 }
 
+/// The mailboxes the options name; an error when there is no such one.
+Expected<std::vector<std::string>> mailboxNames(const RunOptions &options,
+                                                const Manifest &manifest) {
+  std::vector<std::string> names = options.mailboxes;
+  if (names == std::vector<std::string>{"all"}) {
+    names.clear();
+    for (const Mailbox &mailbox : manifest.mailboxes)
+      names.push_back(mailbox.name);
+  }
+  for (const std::string &name : names)
+    if (Expected<const Mailbox *> found = manifest.findMailbox(name); !found)
+      return found.takeError();
+  return names;
+}
+
 /// All that is decided before a device is touched.
 struct Plan {
   std::vector<uint8_t> codeObject;
   Manifest manifest;
   std::unique_ptr<models::Problem> problem; ///< null when no verdict is asked for
+  std::vector<std::string> mailboxes;       ///< to be written with the outputs
 };
 
 Expected<Plan> makePlan(const RunOptions &options) {
@@ -172,7 +188,11 @@ Expected<Plan> makePlan(const RunOptions &options) {
   auto problem = makeProblem(options, *manifest, *golden);
   if (!problem)
     return problem.takeError();
-  return Plan{std::move(*codeObject), std::move(*manifest), std::move(*problem)};
+  auto mailboxes = mailboxNames(options, *manifest);
+  if (!mailboxes)
+    return mailboxes.takeError();
+  return Plan{std::move(*codeObject), std::move(*manifest), std::move(*problem),
+              std::move(*mailboxes)};
 }
 
 emu::Options emulatorOptions(const RunOptions &options) {
@@ -185,6 +205,15 @@ emu::Options emulatorOptions(const RunOptions &options) {
   cantFail(result.checks.apply(options.checks)); // the command line has been checked
   result.countBankConflicts = options.stats != StatsFormat::None;
   return result;
+}
+
+Error save(const RunOptions &options, const Plan &plan, Group &group, const Outputs &outputs) {
+  if (options.outputs.empty())
+    return Error::success();
+  Expected<Outputs> mailboxes = models::readMailboxes(group, plan.mailboxes);
+  if (!mailboxes)
+    return mailboxes.takeError();
+  return saveOutputs(options.outputs, plan.manifest, outputs, *mailboxes);
 }
 
 /// Runs the plan on one device a rank. `machine` is the emulator they belong to, or null. True when
@@ -200,9 +229,8 @@ Expected<bool> runOn(ArrayRef<Device *> devices, emu::Machine *machine, Plan &pl
   Expected<Outputs> outputs = launchAll(*group, plan.problem.get(), options.repeat, outcome);
   if (!outputs)
     return outputs.takeError();
-  if (!options.outputs.empty())
-    if (Error error = saveOutputs(options.outputs, plan.manifest, *outputs))
-      return error;
+  if (Error error = save(options, plan, *group, *outputs))
+    return error;
   print(options, *group, machine, outcome);
   return outcome.report.findings().empty() || outcome.report.good();
 }

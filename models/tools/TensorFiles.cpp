@@ -84,15 +84,18 @@ Error loadInputs(Group &group, const SafetensorsFile &file) {
   return Error::success();
 }
 
-Error saveOutputs(StringRef path, const Manifest &manifest, ArrayRef<models::RankOutputs> outputs) {
+static TensorView viewOf(std::string name, const models::HostTensor &tensor) {
+  return {std::move(name), dtypeOf(tensor.type.element), fileShapeOf(tensor.type), tensor.bytes};
+}
+
+static std::vector<TensorView> outputViews(const Manifest &manifest,
+                                           ArrayRef<models::RankOutputs> outputs) {
   std::vector<TensorView> tensors;
   for (const Operand &operand : manifest.operands) {
     if (operand.access == OperandAccess::Read)
       continue;
     auto view = [&](std::string name, unsigned rank) {
-      const models::HostTensor &tensor = outputs[rank].find(operand.name)->second;
-      return TensorView{std::move(name), dtypeOf(operand.type.element), fileShapeOf(operand.type),
-                        tensor.bytes};
+      return viewOf(std::move(name), outputs[rank].find(operand.name)->second);
     };
     bool equal = llvm::all_of(outputs, [&](const models::RankOutputs &rank) {
       return rank.find(operand.name)->second.bytes == outputs[0].find(operand.name)->second.bytes;
@@ -103,6 +106,15 @@ Error saveOutputs(StringRef path, const Manifest &manifest, ArrayRef<models::Ran
       for (unsigned rank = 0; rank < outputs.size(); ++rank)
         tensors.push_back(view(rankName(rank, operand.name), rank));
   }
+  return tensors;
+}
+
+Error saveOutputs(StringRef path, const Manifest &manifest, ArrayRef<models::RankOutputs> outputs,
+                  ArrayRef<models::RankOutputs> mailboxes) {
+  std::vector<TensorView> tensors = outputViews(manifest, outputs);
+  for (unsigned rank = 0; rank < mailboxes.size(); ++rank)
+    for (const auto &entry : mailboxes[rank])
+      tensors.push_back(viewOf(rankName(rank, "mailbox/" + entry.first().str()), entry.second));
   std::map<std::string, std::string> metadata = {{"schedule", manifest.schedule}};
   for (const auto &[name, value] : manifest.params)
     metadata["param." + name] = std::to_string(value);

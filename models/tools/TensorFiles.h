@@ -13,8 +13,10 @@ namespace mono::tools {
 /// operand, another shape or dtype, and a tensor that is no input of the kernel.
 llvm::Error loadInputs(Group &group, const SafetensorsFile &file);
 
-/// Writes outputs: as `NAME` where all ranks agree bit by bit, else as `rankR/NAME` each.
+/// Writes outputs, as `NAME` where all ranks agree bit by bit, else as `rankR/NAME` each, and
+/// mailboxes as `rankR/mailbox/NAME`.
 llvm::Error saveOutputs(llvm::StringRef path, const Manifest &manifest,
-                        llvm::ArrayRef<models::RankOutputs> outputs);
+                        llvm::ArrayRef<models::RankOutputs> outputs,
+                        llvm::ArrayRef<models::RankOutputs> mailboxes);
 
 } // namespace mono::tools

@@ -61,6 +61,8 @@ TEST_F(Monorun, UsageIsStatusTwo) {
   fails(2, "--mfma-order: expected a seed, but got 'x'", {"x.hsaco", "--mfma-order=x"});
   fails(2, "--mfma-order is about the emulator: expected --device=emu",
         {"x.hsaco", "--mfma-order=1", "--device=hip"});
+  fails(2, "--mailboxes says what else to write: expected --outputs",
+        {"x.hsaco", "--mailboxes=all"});
   fails(2, "--trace is not available yet", {"x.hsaco", "--trace=t.json"});
 }
 
@@ -124,6 +126,28 @@ TEST_F(Monorun, RunsFilesToFiles) {
   ASSERT_TRUE(bool(out)) << llvm::toString(out.takeError());
   for (unsigned i = 0; i < exchangeElements; ++i)
     EXPECT_EQ(llvm::support::endian::read32le(&(*out)->data[4 * i]), 6 * i);
+}
+
+/// Both ranks post `in` to both.
+TEST_F(Monorun, WritesMailboxes) {
+  std::string kernel = exchange(), out = path("out.safetensors");
+  for (const char *which : {"parts", "all"}) {
+    ProcessResult result = run({kernel, "--inputs=" + inputs(3), "--repeat=2", "--outputs=" + out,
+                                std::string("--mailboxes=") + which});
+    ASSERT_EQ(result.status, 0) << result.err;
+    auto file = SafetensorsFile::open(out);
+    ASSERT_TRUE(bool(file)) << llvm::toString(file.takeError());
+    for (const char *name : {"rank0/mailbox/parts", "rank1/mailbox/parts"}) {
+      auto parts = file->get(name, DType::I32, 2);
+      ASSERT_TRUE(bool(parts)) << llvm::toString(parts.takeError());
+      EXPECT_EQ((*parts)->shape, (Shape{2, exchangeElements}));
+      for (unsigned i = 0; i < 2 * exchangeElements; ++i)
+        EXPECT_EQ(llvm::support::endian::read32le(&(*parts)->data[4 * i]),
+                  3 * (i % exchangeElements));
+    }
+  }
+  fails(1, "kernel 'exchange' has no mailbox 'part'; it has parts",
+        {kernel, "--inputs=" + inputs(3), "--outputs=" + out, "--mailboxes=parts,part"});
 }
 
 /// The kernel adds what lies in memory on both ranks as i32 words: with the same input on both, the

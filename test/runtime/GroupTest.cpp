@@ -56,6 +56,58 @@ TEST_F(GroupTest, SumsOverRanksLaunchAfterLaunch) {
   }
 }
 
+/// Mailbox `parts` [2 ranks, 256] of every rank, launch after launch in another slot.
+TEST_F(GroupTest, ReadsTheMailboxesOfTheLastLaunch) {
+  llvm::Expected<Group> group = create(exchangeCodeObject());
+  ASSERT_TRUE(bool(group)) << llvm::toString(group.takeError());
+  std::vector<uint8_t> parts(2 * exchangeElements * 4);
+  EXPECT_EQ(llvm::toString(group->readMailbox(1, "parts", parts)),
+            "mailbox 'parts' of rank 1: expected a finished launch, but there was none");
+  for (uint32_t launch = 0; launch < 3; ++launch) {
+    std::vector<uint8_t> first = words(launch, 3), second = words(100 * launch, 7);
+    ASSERT_FALSE(bool(group->write(0, "in", first)));
+    ASSERT_FALSE(bool(group->write(1, "in", second)));
+    ASSERT_EQ(llvm::toString(group->launch()), "");
+    std::vector<uint8_t> posted = first;
+    posted.insert(posted.end(), second.begin(), second.end());
+    for (unsigned rank = 0; rank < exchangeRanks; ++rank) {
+      ASSERT_EQ(llvm::toString(group->readMailbox(rank, "parts", parts)), "");
+      EXPECT_EQ(parts, posted) << "launch " << launch << ", rank " << rank;
+    }
+  }
+}
+
+TEST_F(GroupTest, MailboxFaultsAreNamed) {
+  auto faultOf = [&](const std::string &from, const std::string &to, unsigned launches,
+                     const char *name, size_t bytes) {
+    std::string text = exchangeManifest();
+    if (!from.empty())
+      text.replace(text.find(from), from.size(), to);
+    llvm::Expected<Group> group = create(exchangeCodeObject(text));
+    EXPECT_TRUE(bool(group));
+    for (unsigned rank : {0, 1})
+      EXPECT_FALSE(bool(group->write(rank, "in", words(0, 1))));
+    while (launches-- > 0)
+      EXPECT_EQ(llvm::toString(group->launch()), "");
+    std::vector<uint8_t> parts(bytes);
+    return llvm::toString(group->readMailbox(0, name, parts));
+  };
+  EXPECT_EQ(faultOf("", "", 0, "part", 2048),
+            "kernel 'exchange' has no mailbox 'part'; it has parts");
+  EXPECT_EQ(faultOf("", "", 1, "parts", 2044),
+            "mailbox 'parts': expected 2048 bytes (i32 [2, 256], row_major), but got 2044");
+  EXPECT_EQ(faultOf("tagged", "counted", 1, "parts", 2048),
+            "mailbox 'parts': expected a tagged mailbox, but it is counted");
+  // A manifest that lies about the slots: one of both ranks' size holds the words of two launches.
+  const char *two = R"("slots": 2, "shape": [2, 256])", *one = R"("slots": 1, "shape": [4, 256])";
+  EXPECT_EQ(faultOf(two, one, 1, "parts", 4096),
+            "mailbox 'parts' of rank 0: expected element 0 to be of launch 1, but it is of none");
+  EXPECT_EQ(
+      faultOf(two, one, 2, "parts", 4096),
+      "mailbox 'parts' of rank 0: expected element 512 to be of launch 2, but it is of launch "
+      "1");
+}
+
 TEST_F(GroupTest, RepeatsWithoutAnyReset) {
   llvm::Expected<Group> group = create(exchangeCodeObject());
   ASSERT_TRUE(bool(group));

@@ -86,7 +86,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadManifest{"\"layout\": \"row_major\"", "\"layout\": \"mfma_rows<32>\"",
                     "expected layout row_major or mfma_rows<16>, but got 'mfma_rows<32>'"},
         BadManifest{"\"layout\": \"row_major\"", "\"layout\": \"mfma_rows<16>\"",
-                    "N a multiple of 16 and K a multiple of 32, but got [4, 64]"},
+                    "layout mfma_rows<16>: expected element type bf16, f4E2M1FN or f8E8M0FNU, but "
+                    "got i32"},
         BadManifest{"[4, 64]", "[4, 0]", "shape: expected integers in [1, "},
         BadManifest{"[4, 64]", "[4, 1.5]", "shape: expected a list of integers"},
         BadManifest{"[4, 64]", "[1099511627776, 1099511627776]", "at most 2^40 elements"},

@@ -1,0 +1,79 @@
+// Looking into the tagged mailboxes of a group after a launch.
+#include "runtime/Error.h"
+#include "runtime/Group.h"
+
+#include "llvm/Support/Endian.h"
+
+#include <cstring>
+
+using namespace llvm;
+using support::endian::read32le;
+
+namespace mono {
+
+/// A word: payload in the low dword, tag in the high one (docs/manifest.md).
+static constexpr size_t wordBytes = 8, payloadBytes = 4;
+
+/// The mailbox, if its words say which launch they are from and `bytes` is the size of its tensor.
+static Expected<const Mailbox *> findTagged(const Manifest &manifest, StringRef name,
+                                            uint64_t bytes) {
+  Expected<const Mailbox *> mailbox = manifest.findMailbox(name);
+  if (!mailbox)
+    return mailbox;
+  if ((*mailbox)->kind != MailboxKind::Tagged)
+    return makeError("mailbox '{}': expected a tagged mailbox, but it is counted", name);
+  const TensorType &type = (*mailbox)->type;
+  if (bytes != type.bytes())
+    return makeError("mailbox '{}': expected {} bytes ({}), but got {}", name, type.bytes(),
+                     type.describe(), bytes);
+  return mailbox;
+}
+
+/// Copies the payloads of one slot to `out`, whose last one may be half a word's.
+static Error stripTags(const TensorType &type, ArrayRef<uint8_t> slot, uint32_t tag,
+                       MutableArrayRef<uint8_t> out) {
+  unsigned perWord = 8 * payloadBytes / elementBits(type.element);
+  for (size_t word = 0; word < slot.size() / wordBytes; ++word) {
+    const uint8_t *at = &slot[word * wordBytes];
+    if (uint32_t found = read32le(at + payloadBytes); found != tag)
+      return makeError("expected element {} to be of launch {}, but it is {}", word * perWord, tag,
+                       found == 0 ? "of none" : fmt::format("of launch {}", found));
+    MutableArrayRef<uint8_t> to = out.drop_front(word * payloadBytes).take_front(payloadBytes);
+    std::memcpy(to.data(), at, to.size());
+  }
+  return Error::success();
+}
+
+/// As the first workgroup counts them; when no launch is under way, all count the same.
+Expected<uint32_t> Group::finishedLaunches(const Member &member) const {
+  uint8_t count[4];
+  if (Error error = member.device->read(member.epochs, count))
+    return error;
+  return read32le(count);
+}
+
+Error Group::readMailbox(unsigned rank, StringRef name, MutableArrayRef<uint8_t> bytes) {
+  Expected<Member *> member = findMember(rank);
+  if (!member)
+    return member.takeError();
+  Expected<const Mailbox *> found = findTagged(contract, name, bytes.size());
+  if (!found)
+    return found.takeError();
+  Expected<uint32_t> launches = finishedLaunches(**member);
+  if (!launches)
+    return launches.takeError();
+  if (*launches == 0)
+    return makeError("mailbox '{}' of rank {}: expected a finished launch, but there was none",
+                     name, rank);
+  const Mailbox &mailbox = **found;
+  DevicePtr memory =
+      mailbox.scope == MailboxScope::Peers ? (*member)->peerMailboxes : (*member)->deviceMailboxes;
+  std::vector<uint8_t> slot(mailbox.bytes / mailbox.slots);
+  DevicePtr from = memory + mailbox.offset + *launches % mailbox.slots * slot.size();
+  Error error = (*member)->device->read(from, slot);
+  if (!error)
+    error = stripTags(mailbox.type, slot, *launches, bytes);
+  return addContext(std::move(error), fmt::format("mailbox '{}' of rank {}", name, rank));
+}
+
+} // namespace mono
