@@ -27,7 +27,7 @@ template <unsigned Bytes> void readAll(Wave &w, const Instruction &i) {
   LdsAccess lds(w, i);
   const uint8_t *from[Wave::lanes];
   for (unsigned lane = 0; lane < Wave::lanes; ++lane) {
-    from[lane] = lds.forRead(lane, uint64_t(at.base[lane]) + uint32_t(i.offset), Bytes);
+    from[lane] = lds.forRead(lane, dsAddress(at.base[lane], uint32_t(i.offset)), Bytes);
     if (!from[lane])
       return;
   }
