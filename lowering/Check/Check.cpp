@@ -22,9 +22,9 @@ LogicalResult checkSchedule(ScheduleOp op) {
     return failure();
   BoundSchedule schedule{op, rankCount(op), std::move(*accesses)};
   // Each check relies on what the ones before it have shown.
-  return failure(failed(checkBounds(schedule)) || failed(checkCoverage(schedule)) ||
-                 failed(checkOrder(schedule)) || failed(checkOperands(schedule)) ||
-                 failed(checkRegions(schedule)));
+  return failure(failed(checkBounds(schedule)) || failed(checkSlices(schedule)) ||
+                 failed(checkCoverage(schedule)) || failed(checkOrder(schedule)) ||
+                 failed(checkOperands(schedule)) || failed(checkRegions(schedule)));
 }
 
 struct CheckPass : mono::impl::CheckPassBase<CheckPass> {

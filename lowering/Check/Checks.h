@@ -25,6 +25,9 @@ mlir::LogicalResult checkStatic(ScheduleOp schedule);
 /// tagged words and MFMA tiles do.
 mlir::LogicalResult checkBounds(const BoundSchedule &schedule);
 
+/// Every slice of a tensor lies inside it, for every task and rank.
+mlir::LogicalResult checkSlices(const BoundSchedule &schedule);
+
 /// Every received element is posted exactly once a launch, by somebody.
 mlir::LogicalResult checkCoverage(const BoundSchedule &schedule);
 

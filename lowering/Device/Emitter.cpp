@@ -1,4 +1,4 @@
-// The frame of a kernel: prologue, stages, epilogue, and the helpers the op emitters share.
+// The frame of a kernel: prologue, stages, epilogue, and how tensors lie in registers and LDS.
 #include "lowering/Device/Emitter.h"
 
 #include "dialect/Exprs.h"
@@ -19,18 +19,11 @@ using namespace mlir;
 
 namespace mono {
 
-SmallVector<int64_t> stridesOf(ArrayRef<int64_t> shape) {
-  SmallVector<int64_t> strides(shape.size(), 1);
-  for (int64_t axis = int64_t(shape.size()) - 2; axis >= 0; --axis)
-    strides[axis] = strides[axis + 1] * shape[axis + 1];
-  return strides;
-}
-
 Emitter::Emitter(ScheduleOp schedule, gpu::GPUFuncOp func, int64_t watchdogCycles,
                  int64_t skipBarrier)
-    : schedule(schedule), func(func), b(schedule.getLoc(), schedule.getContext()),
+    : KernelBuilder(schedule.getLoc(), skipBarrier), schedule(schedule), func(func),
       threadCount(schedule.getThreads()), ranks(rankCount(schedule)),
-      watchdogCycles(watchdogCycles), barriersToSkip(skipBarrier) {}
+      watchdogCycles(watchdogCycles) {}
 
 LogicalResult Emitter::emit() {
   b.setInsertionPointToStart(&func.getBody().front());
@@ -189,34 +182,8 @@ LogicalResult Emitter::emitOp(Operation *op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Arithmetic
+// Expressions
 //===----------------------------------------------------------------------===//
-
-Value Emitter::constant(int64_t value) { return arith::ConstantIndexOp::create(b, value); }
-Value Emitter::constantI32(int64_t value) {
-  return arith::ConstantIntOp::create(b, b.getI32Type(), value);
-}
-Value Emitter::add(Value x, Value y) { return b.createOrFold<arith::AddIOp>(x, y); }
-Value Emitter::add(Value x, int64_t y) { return y == 0 ? x : add(x, constant(y)); }
-Value Emitter::mul(Value x, int64_t y) {
-  return y == 1 ? x : b.createOrFold<arith::MulIOp>(x, constant(y));
-}
-Value Emitter::divide(Value x, int64_t y) {
-  return y == 1 ? x : b.createOrFold<arith::DivUIOp>(x, constant(y));
-}
-Value Emitter::modulo(Value x, int64_t y) { return b.createOrFold<arith::RemUIOp>(x, constant(y)); }
-Value Emitter::lessThan(Value x, int64_t y) {
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, x, constant(y));
-}
-Value Emitter::toI32(Value index) { return arith::IndexCastUIOp::create(b, b.getI32Type(), index); }
-Value Emitter::toI64(Value index) { return arith::IndexCastUIOp::create(b, b.getI64Type(), index); }
-Value Emitter::readFirstLane(Value i32) {
-  return ROCDL::ReadfirstlaneOp::create(b, b.getI32Type(), i32);
-}
-
-Value Emitter::single(Value scalar) {
-  return vector::BroadcastOp::create(b, VectorType::get({1}, scalar.getType()), scalar);
-}
 
 SmallVector<Value> Emitter::evaluate(AffineMap map, OperandRange args) {
   SmallVector<Value> values = llvm::map_to_vector(args, [&](Value v) { return scalars.lookup(v); });
@@ -225,13 +192,6 @@ SmallVector<Value> Emitter::evaluate(AffineMap map, OperandRange args) {
   return llvm::map_to_vector(map.getResults(), [&](AffineExpr expr) {
     return affine::expandAffineExpr(b, b.getLoc(), expr, dims, symbols);
   });
-}
-
-void Emitter::guard(Value condition, function_ref<void()> body) {
-  auto ifOp = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard insertion(b);
-  b.setInsertionPointToStart(ifOp.thenBlock());
-  body();
 }
 
 //===----------------------------------------------------------------------===//
@@ -267,26 +227,6 @@ SmallVector<Value> Emitter::ownersOrZero(const Distribution &d, int64_t chunk, T
         scf::YieldOp::create(b, zeros);
       });
   return SmallVector<Value>(ifOp.getResults());
-}
-
-SmallVector<Value> Emitter::unflatten(Value linear, ArrayRef<int64_t> shape) {
-  SmallVector<Value> index(shape.size());
-  for (int64_t axis = int64_t(shape.size()) - 1; axis > 0; --axis) {
-    index[axis] = modulo(linear, shape[axis]);
-    linear = divide(linear, shape[axis]);
-  }
-  if (!shape.empty())
-    index[0] = linear;
-  return index;
-}
-
-Value Emitter::address(ArrayRef<Value> offsets, ArrayRef<Value> index, ArrayRef<int64_t> strides) {
-  Value sum = constant(0);
-  for (auto [offset, stride] : llvm::zip(offsets, strides)) // no offsets: the whole memory
-    sum = add(sum, mul(offset, stride));
-  for (auto [i, stride] : llvm::zip_equal(index, strides.take_back(index.size())))
-    sum = add(sum, mul(i, stride));
-  return sum;
 }
 
 VectorType Emitter::chunkType(RankedTensorType type) const {
@@ -339,52 +279,8 @@ int64_t Emitter::inLds(Value tensor, int64_t scratch) {
 }
 
 //===----------------------------------------------------------------------===//
-// LDS and operands
+// Operands
 //===----------------------------------------------------------------------===//
-
-Value Emitter::ldsView(int64_t offset, Type element, int64_t count) {
-  auto space = gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup);
-  auto type = MemRefType::get({count}, element, MemRefLayoutAttrInterface{}, space);
-  return memref::ViewOp::create(b, type, arena, constant(offset), ValueRange{});
-}
-
-/// Bytes an access of `width` elements at a multiple of `width` is aligned to.
-static int64_t accessAlignment(Type element, int64_t width) {
-  return std::min<int64_t>(16, width * element.getIntOrFloatBitWidth() / 8);
-}
-
-Value Emitter::ldsLoad(int64_t offset, Type element, int64_t count, Value index, int64_t width) {
-  auto type = VectorType::get({width}, element);
-  return vector::LoadOp::create(b, type, ldsView(offset, element, count), ValueRange{index},
-                                /*nontemporal=*/false,
-                                llvm::MaybeAlign(accessAlignment(element, width)));
-}
-
-void Emitter::ldsStore(int64_t offset, int64_t count, Value index, Value vector) {
-  auto type = cast<VectorType>(vector.getType());
-  Type element = type.getElementType();
-  vector::StoreOp::create(b, vector, ldsView(offset, element, count), ValueRange{index},
-                          /*nontemporal=*/false,
-                          llvm::MaybeAlign(accessAlignment(element, type.getNumElements())));
-}
-
-void Emitter::willRead(int64_t offset, int64_t bytes) {
-  if (hazards.conflicts(offset, bytes, /*write=*/false))
-    barrier();
-  hazards.record(offset, bytes, /*write=*/false);
-}
-
-void Emitter::willWrite(int64_t offset, int64_t bytes) {
-  if (hazards.conflicts(offset, bytes, /*write=*/true))
-    barrier();
-  hazards.record(offset, bytes, /*write=*/true);
-}
-
-void Emitter::barrier() {
-  if (barriersToSkip-- != 0)
-    amdgpu::LDSBarrierOp::create(b);
-  hazards.barrier();
-}
 
 Value Emitter::operandMemory(OperandOp op) {
   int64_t index = 0;

@@ -1,15 +1,14 @@
-// State of the translation of one schedule into one gpu.func: values every thread knows,
-// distributed tensors, and the bookkeeping that decides where barriers go.
+// State of the translation of one schedule into one gpu.func: values every thread knows, and
+// distributed tensors.
 #pragma once
 
 #include "dialect/Mono.h"
 #include "lowering/Device/Distribution.h"
-#include "lowering/Device/LdsHazards.h"
+#include "lowering/Device/KernelBuilder.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace mono {
@@ -47,7 +46,7 @@ struct ScaledStream {
   llvm::SmallVector<mlir::Value> inFlight; ///< [window][rowTiles] of vector<4xi32>, i8
 };
 
-class Emitter {
+class Emitter : KernelBuilder {
 public:
   /// `watchdogCycles`: how long a wait may take; 0 for ever. `skipBarrier`: number of a barrier to
   /// leave out, so that tests can see what it was for; -1 for none.
@@ -156,25 +155,8 @@ private:
 
   //===--- helpers, Emitter.cpp -------------------------------------------===//
 
-  mlir::Value constant(int64_t value); ///< index
-  mlir::Value constantI32(int64_t value);
-  mlir::Value add(mlir::Value a, mlir::Value b);
-  mlir::Value add(mlir::Value a, int64_t b);
-  mlir::Value mul(mlir::Value a, int64_t b);
-  mlir::Value divide(mlir::Value a, int64_t b); ///< unsigned
-  mlir::Value modulo(mlir::Value a, int64_t b); ///< unsigned
-  mlir::Value lessThan(mlir::Value a, int64_t b);
-  mlir::Value toI32(mlir::Value index);
-  mlir::Value toI64(mlir::Value index);
-  mlir::Value readFirstLane(mlir::Value i32);
-
-  mlir::Value single(mlir::Value scalar); ///< as a vector of one element, for LDS accesses
-
   /// Values of bracketed expressions for the current task.
   llvm::SmallVector<mlir::Value> evaluate(mlir::AffineMap map, mlir::OperandRange args);
-
-  /// Runs `body` for the threads where `condition` holds.
-  void guard(mlir::Value condition, llvm::function_ref<void()> body);
 
   /// Index of the first element this thread holds in a chunk, clamped to the tensor where the chunk
   /// has fewer elements than threads.
@@ -188,12 +170,6 @@ private:
   ownersOrZero(const Distribution &distribution, int64_t chunk, mlir::TypeRange types,
                llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value)> body);
 
-  /// Index of element `linear` of a tensor of `shape`, axis by axis.
-  llvm::SmallVector<mlir::Value> unflatten(mlir::Value linear, llvm::ArrayRef<int64_t> shape);
-  /// sum of (offsets[i] + index[i]) * strides[i]; a shorter index counts from the last axis.
-  mlir::Value address(llvm::ArrayRef<mlir::Value> offsets, llvm::ArrayRef<mlir::Value> index,
-                      llvm::ArrayRef<int64_t> strides);
-
   Distribution distributionOf(mlir::RankedTensorType type) const { return {type, threadCount}; }
   mlir::VectorType chunkType(mlir::RankedTensorType type) const;
 
@@ -204,16 +180,6 @@ private:
   int64_t inLds(mlir::Value tensor, int64_t scratch);
   void setTile(mlir::Value tensor, llvm::SmallVector<mlir::Value> chunks);
   void setTile(mlir::Value tensor, int64_t home);
-
-  /// LDS as elements of one type, from a byte offset on.
-  mlir::Value ldsView(int64_t offset, mlir::Type element, int64_t count);
-  mlir::Value ldsLoad(int64_t offset, mlir::Type element, int64_t count, mlir::Value index,
-                      int64_t width);
-  void ldsStore(int64_t offset, int64_t count, mlir::Value index, mlir::Value vector);
-  /// Says that the workgroup is about to read or write bytes of LDS; puts a barrier if needed.
-  void willRead(int64_t offset, int64_t bytes);
-  void willWrite(int64_t offset, int64_t bytes);
-  void barrier();
 
   /// The operand's memory: a memref, or a pointer for packed elements.
   mlir::Value operandMemory(OperandOp op);
@@ -251,17 +217,14 @@ private:
 
   ScheduleOp schedule;
   mlir::gpu::GPUFuncOp func;
-  mlir::ImplicitLocOpBuilder b;
   int64_t threadCount;
   int64_t ranks;
   int64_t watchdogCycles;
-  int64_t barriersToSkip;  ///< barriers before the one to leave out; negative: none or past it
   int64_t stageIndex = -1; ///< of the stage being emitted
 
   mlir::Value threadId;                      ///< i32
   mlir::Value thread, lane, wave, cta, rank; ///< index
   mlir::Value tag;                           ///< i32, this launch's epoch
-  mlir::Value arena;                         ///< memref<Nxi8, workgroup>
   mlir::Value deviceMailboxes;               ///< ptr<1>
   mlir::Value peerTable;                     ///< ptr<4>: peer mailbox memory of each rank
   mlir::Value epochs, epochWord;             ///< ptr<1>
@@ -270,11 +233,7 @@ private:
   llvm::DenseMap<mlir::Value, Tile> tiles;
   llvm::DenseMap<mlir::Value, WeightStream> streams;
   llvm::DenseMap<mlir::Value, ScaledStream> scaledStreams;
-  LdsHazards hazards;
 };
-
-/// Row-major strides of a shape.
-llvm::SmallVector<int64_t> stridesOf(llvm::ArrayRef<int64_t> shape);
 
 /// Row-major strides of an operand or, with its padding, of a region.
 llvm::SmallVector<int64_t> memoryStrides(mlir::Value memory);

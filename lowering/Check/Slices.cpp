@@ -1,0 +1,100 @@
+// Bounds of slices of tensors whose offsets depend on the task or the rank.
+#include "lowering/Check/Checks.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace mono {
+namespace {
+
+/// Integer values of a stage for one task on one rank; what depends on data has none.
+class TaskValues {
+public:
+  TaskValues(StageOp stage, int64_t task, int64_t rank)
+      : taskArgument(stage.getBody().getArgument(0)), task(task), rank(rank) {}
+
+  std::optional<int64_t> of(Value value) const {
+    auto attribute = dyn_cast_or_null<IntegerAttr>(fold(value));
+    return attribute ? std::optional(attribute.getInt()) : std::nullopt;
+  }
+
+private:
+  Attribute fold(Value value) const {
+    Builder builder(value.getContext());
+    if (value == taskArgument)
+      return builder.getIndexAttr(task);
+    Operation *op = value.getDefiningOp();
+    if (!op)
+      return {};
+    if (isa<RanksOp>(op))
+      return builder.getIndexAttr(rank);
+    SmallVector<Attribute> operands;
+    for (Value operand : op->getOperands()) {
+      operands.push_back(isa<RankedTensorType>(operand.getType()) ? Attribute() : fold(operand));
+      if (!operands.back())
+        return {};
+    }
+    SmallVector<OpFoldResult> results;
+    if (failed(op->fold(operands, results)) || results.size() != 1)
+      return {};
+    if (auto same = dyn_cast<Value>(results.front())) // x + 0
+      return fold(same);
+    return cast<Attribute>(results.front());
+  }
+
+  Value taskArgument;
+  int64_t task, rank;
+};
+
+/// The box of `slice` inside `type`, for one task.
+LogicalResult checkSlice(OffsetSizeAndStrideOpInterface slice, RankedTensorType type, StageOp stage,
+                         int64_t task, int64_t rank) {
+  TaskValues values(stage, task, rank);
+  for (auto [axis, offset] : llvm::enumerate(slice.getMixedOffsets())) {
+    auto value = dyn_cast<Value>(offset);
+    if (!value)
+      continue; // the verifier has seen it
+    std::optional<int64_t> first = values.of(value);
+    if (!first)
+      return slice->emitError() << "expected offsets that depend on the task, the rank and "
+                                   "parameters only";
+    int64_t end = *first + (slice.getStaticSize(axis) - 1) * slice.getStaticStride(axis) + 1;
+    if (*first < 0 || end > type.getDimSize(axis))
+      return slice->emitError() << "expected a slice inside " << type << ", but task " << task
+                                << " of stage '" << stage.getName() << "' covers " << *first
+                                << " to " << end << " on axis " << axis
+                                << (rank ? " on rank " + std::to_string(rank) : "");
+  }
+  return success();
+}
+
+LogicalResult checkStage(StageOp stage, int64_t ranks) {
+  for (Operation &op : stage.getBody().front()) {
+    auto slice = dyn_cast<OffsetSizeAndStrideOpInterface>(op);
+    if (!slice || llvm::none_of(slice.getMixedOffsets(), llvm::IsaPred<Value>))
+      continue;
+    if (llvm::is_contained(slice.getStaticStrides(), ShapedType::kDynamic))
+      return op.emitError() << "expected strides that parameters decide";
+    // An insertion moves in what it is inserted into.
+    auto insertion = dyn_cast<tensor::InsertSliceOp>(op);
+    auto type = cast<RankedTensorType>(insertion ? insertion.getDest().getType()
+                                                 : op.getOperand(0).getType());
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      for (int64_t task = 0; task < taskCount(stage); ++task)
+        if (failed(checkSlice(slice, type, stage, task, rank)))
+          return failure();
+  }
+  return success();
+}
+
+} // namespace
+
+LogicalResult checkSlices(const BoundSchedule &schedule) {
+  ScheduleOp op = schedule.op;
+  for (auto stage : op.getBody().front().getOps<StageOp>())
+    if (failed(checkStage(stage, schedule.ranks)))
+      return failure();
+  return success();
+}
+
+} // namespace mono

@@ -1,0 +1,136 @@
+// Arithmetic on indices, and LDS with its barriers.
+#include "lowering/Device/KernelBuilder.h"
+
+#include "mlir/Dialect/AMDGPU/IR/AMDGPUDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace mono {
+
+SmallVector<int64_t> stridesOf(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> strides(shape.size(), 1);
+  for (int64_t axis = int64_t(shape.size()) - 2; axis >= 0; --axis)
+    strides[axis] = strides[axis + 1] * shape[axis + 1];
+  return strides;
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+Value KernelBuilder::constant(int64_t value) { return arith::ConstantIndexOp::create(b, value); }
+Value KernelBuilder::constantI32(int64_t value) {
+  return arith::ConstantIntOp::create(b, b.getI32Type(), value);
+}
+Value KernelBuilder::add(Value x, Value y) { return b.createOrFold<arith::AddIOp>(x, y); }
+Value KernelBuilder::add(Value x, int64_t y) { return y == 0 ? x : add(x, constant(y)); }
+Value KernelBuilder::mul(Value x, int64_t y) {
+  return y == 1 ? x : b.createOrFold<arith::MulIOp>(x, constant(y));
+}
+Value KernelBuilder::divide(Value x, int64_t y) {
+  return y == 1 ? x : b.createOrFold<arith::DivUIOp>(x, constant(y));
+}
+Value KernelBuilder::modulo(Value x, int64_t y) {
+  return b.createOrFold<arith::RemUIOp>(x, constant(y));
+}
+Value KernelBuilder::lessThan(Value x, int64_t y) {
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, x, constant(y));
+}
+Value KernelBuilder::toI32(Value index) {
+  return arith::IndexCastUIOp::create(b, b.getI32Type(), index);
+}
+Value KernelBuilder::toI64(Value index) {
+  return arith::IndexCastUIOp::create(b, b.getI64Type(), index);
+}
+Value KernelBuilder::readFirstLane(Value i32) {
+  return ROCDL::ReadfirstlaneOp::create(b, b.getI32Type(), i32);
+}
+
+Value KernelBuilder::single(Value scalar) {
+  return vector::BroadcastOp::create(b, VectorType::get({1}, scalar.getType()), scalar);
+}
+
+void KernelBuilder::guard(Value condition, function_ref<void()> body) {
+  auto ifOp = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard insertion(b);
+  b.setInsertionPointToStart(ifOp.thenBlock());
+  body();
+}
+
+SmallVector<Value> KernelBuilder::unflatten(Value linear, ArrayRef<int64_t> shape) {
+  SmallVector<Value> index(shape.size());
+  for (int64_t axis = int64_t(shape.size()) - 1; axis > 0; --axis) {
+    index[axis] = modulo(linear, shape[axis]);
+    linear = divide(linear, shape[axis]);
+  }
+  if (!shape.empty())
+    index[0] = linear;
+  return index;
+}
+
+Value KernelBuilder::address(ArrayRef<Value> offsets, ArrayRef<Value> index,
+                             ArrayRef<int64_t> strides) {
+  Value sum = constant(0);
+  for (auto [offset, stride] : llvm::zip(offsets, strides)) // no offsets: the whole memory
+    sum = add(sum, mul(offset, stride));
+  for (auto [i, stride] : llvm::zip_equal(index, strides.take_back(index.size())))
+    sum = add(sum, mul(i, stride));
+  return sum;
+}
+
+//===----------------------------------------------------------------------===//
+// LDS
+//===----------------------------------------------------------------------===//
+
+Value KernelBuilder::ldsView(int64_t offset, Type element, int64_t count) {
+  auto space = gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup);
+  auto type = MemRefType::get({count}, element, MemRefLayoutAttrInterface{}, space);
+  return memref::ViewOp::create(b, type, arena, constant(offset), ValueRange{});
+}
+
+/// Bytes an access of `width` elements at a multiple of `width` is aligned to.
+static int64_t accessAlignment(Type element, int64_t width) {
+  return std::min<int64_t>(16, width * element.getIntOrFloatBitWidth() / 8);
+}
+
+Value KernelBuilder::ldsLoad(int64_t offset, Type element, int64_t count, Value index,
+                             int64_t width) {
+  auto type = VectorType::get({width}, element);
+  return vector::LoadOp::create(b, type, ldsView(offset, element, count), ValueRange{index},
+                                /*nontemporal=*/false,
+                                llvm::MaybeAlign(accessAlignment(element, width)));
+}
+
+void KernelBuilder::ldsStore(int64_t offset, int64_t count, Value index, Value vector) {
+  auto type = cast<VectorType>(vector.getType());
+  Type element = type.getElementType();
+  vector::StoreOp::create(b, vector, ldsView(offset, element, count), ValueRange{index},
+                          /*nontemporal=*/false,
+                          llvm::MaybeAlign(accessAlignment(element, type.getNumElements())));
+}
+
+void KernelBuilder::willRead(int64_t offset, int64_t bytes) {
+  if (hazards.conflicts(offset, bytes, /*write=*/false))
+    barrier();
+  hazards.record(offset, bytes, /*write=*/false);
+}
+
+void KernelBuilder::willWrite(int64_t offset, int64_t bytes) {
+  if (hazards.conflicts(offset, bytes, /*write=*/true))
+    barrier();
+  hazards.record(offset, bytes, /*write=*/true);
+}
+
+void KernelBuilder::barrier() {
+  if (barriersToSkip-- != 0)
+    amdgpu::LDSBarrierOp::create(b);
+  hazards.barrier();
+}
+
+} // namespace mono

@@ -1,0 +1,61 @@
+// What every op emitter is written with: arithmetic on indices, and LDS with the barriers between
+// its accesses.
+#pragma once
+
+#include "lowering/Device/LdsHazards.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace mono {
+
+class KernelBuilder {
+protected:
+  /// `skipBarrier`: number of a barrier to leave out; -1 for none.
+  KernelBuilder(mlir::Location loc, int64_t skipBarrier)
+      : b(loc, loc.getContext()), barriersToSkip(skipBarrier) {}
+
+  mlir::Value constant(int64_t value); ///< index
+  mlir::Value constantI32(int64_t value);
+  mlir::Value add(mlir::Value a, mlir::Value b);
+  mlir::Value add(mlir::Value a, int64_t b);
+  mlir::Value mul(mlir::Value a, int64_t b);
+  mlir::Value divide(mlir::Value a, int64_t b); ///< unsigned
+  mlir::Value modulo(mlir::Value a, int64_t b); ///< unsigned
+  mlir::Value lessThan(mlir::Value a, int64_t b);
+  mlir::Value toI32(mlir::Value index);
+  mlir::Value toI64(mlir::Value index);
+  mlir::Value readFirstLane(mlir::Value i32);
+
+  mlir::Value single(mlir::Value scalar); ///< as a vector of one element, for LDS accesses
+
+  /// Runs `body` for the threads where `condition` holds.
+  void guard(mlir::Value condition, llvm::function_ref<void()> body);
+
+  /// Index of element `linear` of a tensor of `shape`, axis by axis.
+  llvm::SmallVector<mlir::Value> unflatten(mlir::Value linear, llvm::ArrayRef<int64_t> shape);
+  /// sum of (offsets[i] + index[i]) * strides[i]; a shorter index counts from the last axis.
+  mlir::Value address(llvm::ArrayRef<mlir::Value> offsets, llvm::ArrayRef<mlir::Value> index,
+                      llvm::ArrayRef<int64_t> strides);
+
+  /// LDS as elements of one type, from a byte offset on.
+  mlir::Value ldsView(int64_t offset, mlir::Type element, int64_t count);
+  mlir::Value ldsLoad(int64_t offset, mlir::Type element, int64_t count, mlir::Value index,
+                      int64_t width);
+  void ldsStore(int64_t offset, int64_t count, mlir::Value index, mlir::Value vector);
+  /// Says that the workgroup is about to read or write bytes of LDS; puts a barrier if needed.
+  void willRead(int64_t offset, int64_t bytes);
+  void willWrite(int64_t offset, int64_t bytes);
+  void barrier();
+
+  mlir::ImplicitLocOpBuilder b;
+  mlir::Value arena; ///< memref<Nxi8, workgroup>
+  LdsHazards hazards;
+
+private:
+  int64_t barriersToSkip; ///< barriers before the one to leave out; negative: none or past it
+};
+
+/// Row-major strides of a shape.
+llvm::SmallVector<int64_t> stridesOf(llvm::ArrayRef<int64_t> shape);
+
+} // namespace mono

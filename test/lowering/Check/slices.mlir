@@ -1,0 +1,84 @@
+// Slices outside their tensor for some task or rank, and slices whose place nobody knows.
+// RUN: mono-opt %s -split-input-file -verify-diagnostics --mono-check-schedule
+
+mono.schedule @last_task_outside target("gfx950") grid(4 x 64) {
+  %a = mono.operand "a" read [64] : f32
+  %y = mono.operand "y" write [5, 16] : f32
+  mono.stage "s" (%t) tasks [5] base [0] {
+    %c16 = arith.constant 16 : index
+    %first = arith.muli %t, %c16 : index
+    %x = mono.load %a[0] [64] : tensor<64xf32>
+    // expected-error @below {{expected a slice inside 'tensor<64xf32>', but task 4 of stage 's' covers 64 to 80 on axis 0}}
+    %v = tensor.extract_slice %x[%first] [16] [1] : tensor<64xf32> to tensor<16xf32>
+    mono.store %v, %y[%t, 0] : tensor<16xf32>
+  }
+}
+
+// -----
+
+// The last of four elements at a distance of three.
+mono.schedule @stride_past_the_end target("gfx950") grid(4 x 64) {
+  %a = mono.operand "a" read [12] : f32
+  mono.stage "s" (%t) tasks [4] base [0] {
+    %x = mono.load %a[0] [12] : tensor<12xf32>
+    // expected-error @below {{expected a slice inside 'tensor<12xf32>', but task 3 of stage 's' covers 3 to 13 on axis 0}}
+    %v = tensor.extract_slice %x[%t] [4] [3] : tensor<12xf32> to tensor<4xf32>
+  }
+}
+
+// -----
+
+mono.schedule @before_the_start target("gfx950") grid(4 x 64) {
+  %a = mono.operand "a" read [12] : f32
+  mono.stage "s" (%t) tasks [2] base [0] {
+    %one = arith.constant 1 : index
+    %before = arith.subi %t, %one : index
+    %x = mono.load %a[0] [12] : tensor<12xf32>
+    // expected-error @below {{expected a slice inside 'tensor<12xf32>', but task 0 of stage 's' covers -1 to 3 on axis 0}}
+    %v = tensor.extract_slice %x[%before] [4] [1] : tensor<12xf32> to tensor<4xf32>
+  }
+}
+
+// -----
+
+mono.schedule @insertion_of_a_rank target("gfx950") grid(4 x 64) {
+  %rank = mono.ranks [4]
+  %a = mono.operand "a" read [4, 8] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %x = mono.load %a[0, 0] [3, 8] : tensor<3x8xf32>
+    %row = mono.load %a[0, 0] [1, 8] : tensor<1x8xf32>
+    // expected-error @below {{expected a slice inside 'tensor<3x8xf32>', but task 0 of stage 's' covers 3 to 4 on axis 0 on rank 3}}
+    %v = tensor.insert_slice %row into %x[%rank, 0] [1, 8] [1, 1] : tensor<1x8xf32> into tensor<3x8xf32>
+  }
+}
+
+// -----
+
+mono.schedule @stride_of_the_task target("gfx950") grid(4 x 64) {
+  %a = mono.operand "a" read [12] : f32
+  mono.stage "s" (%t) tasks [2] base [0] {
+    %x = mono.load %a[0] [12] : tensor<12xf32>
+    // expected-error @below {{expected strides that parameters decide}}
+    %v = tensor.extract_slice %x[%t] [4] [%t] : tensor<12xf32> to tensor<4xf32>
+  }
+}
+
+// -----
+
+// Right ones: by task, by a part of the task, by the rank.
+mono.schedule @inside target("gfx950") grid(4 x 64) {
+  %rank = mono.ranks [4]
+  %a = mono.operand "a" read [4, 8] : f32
+  %y = mono.operand "y" write [4, 8] : f32
+  mono.stage "s" (%t) tasks [4] base [0] {
+    %two = arith.constant 2 : index
+    %four = arith.constant 4 : index
+    %half = arith.remui %t, %two : index
+    %first = arith.muli %half, %four : index
+    %x = mono.load %a[0, 0] [4, 8] : tensor<4x8xf32>
+    %v = tensor.extract_slice %x[%rank, %first] [1, 4] [1, 1] : tensor<4x8xf32> to tensor<1x4xf32>
+    %row = tensor.extract_slice %x[%t, 0] [1, 8] [1, 1] : tensor<4x8xf32> to tensor<1x8xf32>
+    %w = tensor.insert_slice %v into %row[0, %first] [1, 4] [1, 1] : tensor<1x4xf32> into tensor<1x8xf32>
+    mono.store %w, %y[%t, 0] : tensor<1x8xf32>
+  }
+}
