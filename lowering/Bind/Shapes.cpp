@@ -280,8 +280,8 @@ bool isSwitchedOff(Operation &op) {
   return stage && staticValues(stage.getTasks()) == SmallVector<int64_t>{0};
 }
 
-/// Drops operands, mailboxes and regions that have no elements with these parameters; a stage that is
-/// left must not use them.
+/// Drops operands, mailboxes and regions that have no elements with these parameters; a stage that
+/// is left must not use them.
 LogicalResult dropEmpty(ScheduleOp schedule) {
   for (Operation &op : llvm::make_early_inc_range(schedule.getBody().front())) {
     if (!isa<OperandOp, MailboxOp, RegionOp>(op) ||

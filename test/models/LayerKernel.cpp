@@ -85,8 +85,7 @@ public:
 
   std::vector<RankOutputs> run() {
     for (const Operand &operand : manifest.operands)
-      if (operand.access == OperandAccess::Write ||
-          (operand.name == "index_topk" && sizes.indexer))
+      if (operand.access == OperandAccess::Write || (operand.name == "index_topk" && sizes.indexer))
         outputs[operand.name] = {};
       else if (operand.access == OperandAccess::Update)
         outputs[operand.name] = operands[0][operand.name];
