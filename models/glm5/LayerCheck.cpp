@@ -11,10 +11,12 @@ using namespace llvm;
 
 namespace mono::models::glm5 {
 
-// An expert whose score is this far below that of the last chosen one may be chosen by a kernel:
-// another choice of tokens among equals moves logits by up to 0.2 where few tokens are chosen, and
-// scores by at most a quarter of that (the slope of the sigmoid).
-static constexpr double expertReach = 0.05;
+// An expert whose score is this far below that of the last chosen one may be chosen by a kernel
+// that takes another of two equal tokens: the fewer tokens a row attends to, the more one of them
+// moves logits, and scores by up to a quarter of that (the slope of the sigmoid).
+static double expertReach(size_t topk) {
+  return std::min(0.02 + 8.0 / static_cast<double>(topk), 0.15);
+}
 
 LayerCheck::LayerCheck(const LayerCase &layerCase, const Checkpoint &checkpoint)
     : problem(layerCase), checkpoint(checkpoint),
@@ -41,7 +43,7 @@ std::vector<bool> LayerCheck::expertsInReach() const {
     for (int32_t id : ArrayRef(routing.ids).slice(row * sizes.chosen, sizes.chosen))
       last = std::min(last, scores[id]);
     for (size_t expert = 0; expert < sizes.experts; ++expert)
-      reach[expert] = reach[expert] || scores[expert] >= last - expertReach;
+      reach[expert] = reach[expert] || scores[expert] >= last - expertReach(sizes.topk);
   }
   return reach;
 }
