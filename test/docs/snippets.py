@@ -1,8 +1,8 @@
 """Runs what the documentation shows. Kinds of fenced blocks, by the words after the fence:
 
-  console            `$ command` lines are run, and the lines after one are its output; `...` stands for
-                     anything, in a line or for lines. `status=N`: what the last command ends with.
-                     `long`: only with --long.
+  console            `$ command` lines are run (`> ` lines go on with it), and the lines after one are its
+                     output, where `...` stands for anything and only words count, not where lines
+                     end. `status=N`: what the last command ends with. `long`: only with --long.
   mlir file=NAME     written to NAME before the commands after it run (any language)
   mlir from=FILE     stands so in FILE of the repository, apart from indentation (any language)
   text, json         shown only
@@ -14,12 +14,15 @@ import argparse
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 
 FENCE = re.compile(r"^```(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.S | re.M)
 SHOWN = ("text", "json")
+# What a page may change: it gets a copy.
+EDITED = ("examples", "models", "schedules")
 
 
 def dedent_all(text):
@@ -37,20 +40,16 @@ def commands(body):
             result[-1][1].append(line)
             continue
         command = line[2:]
-        while command.endswith("\\") and lines:
-            command += "\n" + lines.pop(0)
+        while lines and lines[0].startswith("> "):
+            command += "\n" + lines.pop(0)[2:]
         result.append((command, []))
     return result
 
 
-def pattern(expected):
-    parts = []
-    for line in expected:
-        if line.strip() == "...":
-            parts.append(r"(?:[^\n]*\n)*?")
-        else:
-            parts.append(r"[^\n]*?".join(re.escape(piece) for piece in line.rstrip().split("...")) + r"[ ]*\n")
-    return re.compile("".join(parts) + r"\s*")
+def matches(expected, output):
+    """Whether output is what is shown. Only words count: a page may break long lines."""
+    pieces = [re.escape(" ".join(piece.split())) for piece in "\n".join(expected).split("...")]
+    return re.fullmatch(".*?".join(pieces), " ".join(output.split()), re.S)
 
 
 class Page:
@@ -59,7 +58,9 @@ class Page:
         self.folder = tempfile.TemporaryDirectory()
         self.work = pathlib.Path(self.folder.name)
         for entry in root.iterdir():
-            if not entry.name.startswith((".", "build")):
+            if entry.name in EDITED:
+                shutil.copytree(entry, self.work / entry.name)
+            elif not entry.name.startswith((".", "build")):
                 (self.work / entry.name).symlink_to(entry)
         (self.work / "build").symlink_to(build)
         self.environment = dict(os.environ, MONO_CACHE_DIR=str(self.work / ".cache"),
@@ -70,10 +71,10 @@ class Page:
         self.ran += 1
         done = subprocess.run(["bash", "-c", command], cwd=self.work, env=self.environment, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        output = done.stdout if done.stdout.endswith("\n") or not done.stdout else done.stdout + "\n"
+        output = done.stdout
         if done.returncode != status:
             return f"`{command}`: expected status {status}, but got {done.returncode} and:\n{output}"
-        if expected and not pattern(expected).fullmatch(output):
+        if expected and not matches(expected, output):
             return f"`{command}`: expected\n" + "\n".join(expected) + f"\nbut got\n{output}"
         return None
 
