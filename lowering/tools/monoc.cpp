@@ -3,6 +3,7 @@
 #include "lowering/Manifest.h"
 #include "lowering/Report.h"
 #include "lowering/ReportArena.h"
+#include "lowering/Rules.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
@@ -48,6 +49,10 @@ static cl::opt<uint64_t> watchdog("watchdog",
                                   cl::desc("Bound every wait and record the first that fails"),
                                   cl::value_desc("CYCLES"), cl::init(0), cl::cat(category));
 static cl::opt<bool> timing("time", cl::desc("Print what each pass took"), cl::cat(category));
+
+static cl::opt<std::string>
+    explain("explain", cl::ValueOptional, cl::value_desc("RULE"),
+            cl::desc("Print what a rule of the checks says, with an example"), cl::cat(category));
 
 static Exit fail(Exit status, const Twine &message) {
   WithColor::error(errs(), "monoc") << message << '\n';
@@ -104,6 +109,23 @@ static Exit printReport(ReportKind kind, const mono::CompileResult &result) {
   return kGood;
 }
 
+/// The page of one rule, or the first lines of all pages.
+static Exit printRule(StringRef name) {
+  if (name.empty()) {
+    for (const mono::Rule &rule : mono::rules())
+      outs() << StringRef(rule.page).ltrim("# ").split('\n').first << '\n';
+    return kGood;
+  }
+  if (const mono::Rule *rule = mono::findRule(name)) {
+    outs() << rule->page;
+    return kGood;
+  }
+  const mono::Rule *nearest = mono::nearestRule(name);
+  return fail(kUsage, "there is no rule '" + name + "'; " +
+                          (nearest ? "did you mean '" + nearest->name + "'?"
+                                   : Twine("--explain without a name lists them")));
+}
+
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
@@ -113,6 +135,8 @@ int main(int argc, char **argv) {
   if (!cl::ParseCommandLineOptions(
           argc, argv, "monoc: compiles a schedule file to a gfx950 code object\n", &errs()))
     return kUsage;
+  if (explain.getNumOccurrences())
+    return printRule(explain);
   if (input.empty())
     return fail(kUsage, "expected a schedule file (monoc FILE, see --help)");
   if (linker != "lld" && linker != "comgr")
