@@ -1,0 +1,51 @@
+"""Writes the routine reference from the comments of schedules/*.mlir: the file's first comment, then each
+routine with the comment above it and its signature."""
+import pathlib
+import re
+import sys
+
+COMMENT = re.compile(r"(?:^//[^\n]*\n)+", re.M)
+ROUTINE = re.compile(r"(?P<comment>(?:^//[^\n]*\n)*)^(?P<head>mono\.routine @(?P<name>\w+)\(.*?)\s*\{\n", re.M | re.S)
+
+
+def prose(comment):
+    """Comment lines as Markdown: indented ones are a table of shapes and stay as they are."""
+    text, result, indented = [line[2:] for line in comment.splitlines()], [], False
+    for line in text:
+        deep = line.startswith("  ")
+        if deep != indented:
+            result.append("```text" if deep else "```")
+            indented = deep
+        result.append(line[2:] if deep else re.sub(r"([*_<])", r"\\\1", line[1:]))
+    if indented:
+        result.append("```")
+    return "\n".join(result)
+
+
+def page(file):
+    text = file.read_text()
+    routines = list(ROUTINE.finditer(text))
+    if not routines:
+        return
+    first = COMMENT.match(text)
+    yield f"\n## schedules/{file.name}\n"
+    if first:
+        yield prose(first.group(0)) + "\n"
+    for routine in routines:
+        if not routine["comment"]:
+            raise SystemExit(f"{file}: routine '@{routine['name']}' has no comment")
+        yield f"\n### `@{routine['name']}`\n\n{prose(routine['comment'])}\n\n```mlir\n{routine['head']}\n```\n"
+
+
+def main():
+    folder, output = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+    files = sorted(folder.glob("*.mlir"))
+    lines = ["# Routines\n", "\nWritten from the comments of `schedules/` when the project is built. Import a file with\n"
+             "`mono.import`, call a routine with `mono.call`; it is inlined.\n"]
+    for file in files:
+        lines.extend(page(file))
+    output.write_text("".join(lines))
+
+
+if __name__ == "__main__":
+    main()
