@@ -6,6 +6,7 @@
 #include "lowering/Manifest.h"
 #include "lowering/Pipeline.h"
 #include "lowering/Residency.h"
+#include "lowering/Rules.h"
 #include "lowering/codeobject/Comgr.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -68,7 +69,8 @@ llvm::Error checkResources(const std::vector<KernelResources> &kernels, const Re
       return failure("expected no scratch and no spills in kernel '" + k.name + "', but got " +
                      Twine(k.scratchBytes) + " bytes of scratch, " + Twine(k.vgprSpills) +
                      " spilled VGPRs and " + Twine(k.sgprSpills) +
-                     " spilled SGPRs; use smaller tiles or fewer words in flight");
+                     " spilled SGPRs; use smaller tiles or fewer words in flight" +
+                     ruleTag("residency"));
     if (llvm::Error error = checkResidency(k, grid))
       return error;
   }
@@ -240,7 +242,8 @@ llvm::Expected<CompileResult> compile(std::unique_ptr<llvm::MemoryBuffer> source
     return failure("compilation failed");
   (*module)->setAttr(kSourceAttr, sourceAttr(&context, path, contents));
   CompileResult result;
-  if (failed(loadImports(*module, &result.imports)))
+  if (failed(loadImports(*module, &result.imports)) ||
+      failed(warnOfUnused(*module, options.warningsAreErrors)))
     return failure("compilation failed");
   if (llvm::Error error = lower(*module, options, timing, result))
     return error;

@@ -2,6 +2,7 @@
 #include "lowering/Residency.h"
 
 #include "dialect/target/Gfx950.h"
+#include "lowering/Rules.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace llvm;
@@ -9,7 +10,8 @@ using namespace llvm;
 namespace mono {
 
 static Error failure(const KernelResources &kernel, const Twine &message) {
-  return createStringError(inconvertibleErrorCode(), "kernel '" + kernel.name + "': " + message);
+  return createStringError(inconvertibleErrorCode(),
+                           "kernel '" + kernel.name + "': " + message + ruleTag("residency"));
 }
 
 Error checkResidency(const KernelResources &kernel, const Residence &grid) {

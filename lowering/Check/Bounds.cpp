@@ -2,6 +2,7 @@
 #include "dialect/Describe.h"
 #include "dialect/target/Gfx950.h"
 #include "lowering/Check/Checks.h"
+#include "lowering/Rules.h"
 
 using namespace mlir;
 
@@ -64,6 +65,7 @@ static LogicalResult checkBox(const Execution &by, ArrayRef<Grain> grains) {
 }
 
 LogicalResult checkBounds(const BoundSchedule &schedule) {
+  RuleScope rule(schedule.op->getContext(), "bounds");
   for (const MemoryAccess &access : schedule.accesses) {
     SmallVector<Grain> grains = grainsOf(access);
     LogicalResult result = success();

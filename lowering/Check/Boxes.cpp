@@ -1,5 +1,6 @@
 // Evaluation of offsets for a task and rank, and walking of boxes.
 #include "lowering/Check/Boxes.h"
+#include "lowering/Rules.h"
 
 #include "dialect/Describe.h"
 #include "dialect/Exprs.h"
@@ -200,6 +201,7 @@ static LogicalResult collectStage(StageOp stage, int64_t stageIndex,
 }
 
 FailureOr<std::vector<MemoryAccess>> collectAccesses(ScheduleOp schedule) {
+  RuleScope rule(schedule.getContext(), "static");
   std::vector<MemoryAccess> accesses;
   for (auto [index, stage] : llvm::enumerate(schedule.getBody().front().getOps<StageOp>()))
     if (failed(collectStage(stage, index, accesses)))

@@ -2,6 +2,7 @@
 #include "dialect/Describe.h"
 #include "lowering/Check/Checks.h"
 #include "lowering/Check/Cover.h"
+#include "lowering/Rules.h"
 
 using namespace mlir;
 
@@ -29,10 +30,16 @@ public:
         (access.writes ? posts : receives).push_back(&access);
   }
 
-  LogicalResult check() {
+  LogicalResult checkScope() {
+    RuleScope rule(mailbox->getContext(), "scope");
     for (const MemoryAccess *access : llvm::concat<const MemoryAccess *>(posts, receives))
       if (failed(checkDeviceOffsets(mailbox, *access)))
         return failure();
+    return success();
+  }
+
+  LogicalResult checkPosts() {
+    RuleScope rule(mailbox->getContext(), "coverage");
     // Every rank posts to all copies of a peers mailbox; the copy of a device mailbox is filled by
     // its own rank alone, and the copies are filled alike.
     int64_t writers = mailbox.getScope() == Scope::Peers ? schedule.ranks : 1;
@@ -103,9 +110,11 @@ private:
 
 LogicalResult checkCoverage(const BoundSchedule &schedule) {
   ScheduleOp op = schedule.op;
-  for (auto mailbox : op.getBody().front().getOps<MailboxOp>())
-    if (failed(Coverage(mailbox, schedule).check()))
+  for (auto mailbox : op.getBody().front().getOps<MailboxOp>()) {
+    Coverage coverage(mailbox, schedule);
+    if (failed(coverage.checkScope()) || failed(coverage.checkPosts()))
       return failure();
+  }
   return success();
 }
 

@@ -1,6 +1,7 @@
 // Waits that can never end: a circle of program order and waits.
 #include "dialect/Describe.h"
 #include "lowering/Check/WaitGraph.h"
+#include "lowering/Rules.h"
 
 using namespace mlir;
 
@@ -48,6 +49,7 @@ static LogicalResult reportCycle(const WaitGraph &graph, ArrayRef<int32_t> cycle
 }
 
 LogicalResult checkDeadlock(const WaitGraph &graph, std::vector<int32_t> &order) {
+  RuleScope rule(graph.schedule.op->getContext(), "deadlock");
   std::vector<int32_t> cycle;
   order = graph.order(cycle);
   return cycle.empty() ? success() : reportCycle(graph, cycle);

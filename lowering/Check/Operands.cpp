@@ -3,6 +3,7 @@
 #include "dialect/Describe.h"
 #include "lowering/Check/Checks.h"
 #include "lowering/Check/Cover.h"
+#include "lowering/Rules.h"
 
 using namespace mlir;
 
@@ -150,6 +151,7 @@ private:
 } // namespace
 
 LogicalResult checkOperands(const BoundSchedule &schedule) {
+  RuleScope rule(schedule.op->getContext(), "outputs");
   ScheduleOp op = schedule.op;
   for (auto operand : op.getBody().front().getOps<OperandOp>())
     if (operand.getAccess() != Access::Read && failed(OutputCheck(operand, schedule).check()))

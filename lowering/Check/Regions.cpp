@@ -1,6 +1,7 @@
 // Regions of LDS: a workgroup reads only what it has written in this launch.
 #include "dialect/Describe.h"
 #include "lowering/Check/Checks.h"
+#include "lowering/Rules.h"
 #include "llvm/ADT/BitVector.h"
 
 using namespace mlir;
@@ -88,6 +89,7 @@ private:
 } // namespace
 
 LogicalResult checkRegions(const BoundSchedule &schedule) {
+  RuleScope rule(schedule.op->getContext(), "regions");
   ScheduleOp op = schedule.op;
   for (auto region : op.getBody().front().getOps<RegionOp>())
     if (failed(RegionCheck(region, schedule).check()))

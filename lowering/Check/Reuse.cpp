@@ -3,6 +3,7 @@
 // launch to launch.
 #include "dialect/Describe.h"
 #include "lowering/Check/WaitGraph.h"
+#include "lowering/Rules.h"
 #include <map>
 
 using namespace mlir;
@@ -190,6 +191,7 @@ void markPosts(const WaitGraph &graph) {
 } // namespace
 
 LogicalResult checkReuse(const WaitGraph &graph, ArrayRef<int32_t> order) {
+  RuleScope rule(graph.schedule.op->getContext(), "reuse");
   if (!findOvertaking(graph, Knowledge(graph, order, /*programOrder=*/false)))
     return success();
   if (auto found = findOvertaking(graph, Knowledge(graph, order, /*programOrder=*/true)))

@@ -1,5 +1,6 @@
 // Bounds of slices of tensors whose offsets depend on the task or the rank.
 #include "lowering/Check/Checks.h"
+#include "lowering/Rules.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -90,6 +91,7 @@ LogicalResult checkStage(StageOp stage, int64_t ranks) {
 } // namespace
 
 LogicalResult checkSlices(const BoundSchedule &schedule) {
+  RuleScope rule(schedule.op->getContext(), "bounds");
   ScheduleOp op = schedule.op;
   for (auto stage : op.getBody().front().getOps<StageOp>())
     if (failed(checkStage(stage, schedule.ranks)))

@@ -4,6 +4,7 @@
 #include "dialect/Exprs.h"
 #include "dialect/target/Gfx950.h"
 #include "lowering/Check/Checks.h"
+#include "lowering/Rules.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -82,6 +83,7 @@ static LogicalResult checkRanks(RanksOp ranks, RanksOp &first) {
 }
 
 LogicalResult checkStatic(ScheduleOp schedule) {
+  RuleScope rule(schedule.getContext(), "static");
   RanksOp ranks;
   bool anyStage = false;
   for (Operation &op : schedule.getBody().front()) {

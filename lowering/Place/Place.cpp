@@ -4,6 +4,7 @@
 #include "lowering/Passes.h"
 #include "lowering/Place/Arena.h"
 #include "lowering/Place/Scratch.h"
+#include "lowering/Rules.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/MathExtras.h"
@@ -102,6 +103,7 @@ LogicalResult checkPinned(ScheduleOp schedule, ArrayRef<Piece> pieces) {
 }
 
 LogicalResult placeLds(ScheduleOp schedule) {
+  RuleScope rule(schedule.getContext(), "arena");
   std::vector<Piece> pieces = collectPieces(schedule, ScratchLife::Stage);
   if (failed(checkPinned(schedule, pieces)))
     return failure();
@@ -133,6 +135,7 @@ LogicalResult placeLds(ScheduleOp schedule) {
 }
 
 LogicalResult placeMailboxes(ScheduleOp schedule) {
+  RuleScope rule(schedule.getContext(), "static");
   Builder builder(schedule);
   int64_t device = 0, peers = 0;
   for (auto mailbox : schedule.getBody().front().getOps<MailboxOp>()) {
