@@ -87,6 +87,21 @@ private:
 };
 
 //===----------------------------------------------------------------------===//
+// Exchange between ranks
+//===----------------------------------------------------------------------===//
+
+/// Bytes that all tasks of a post send to other ranks: a word of 8 bytes for each 4 of payload.
+int64_t peerBytesOf(const MemoryAccess &access, int64_t ranks) {
+  auto mailbox = access.memory.getDefiningOp<MailboxOp>();
+  if (!mailbox || !access.writes || mailbox.getScope() != Scope::Peers)
+    return 0;
+  int64_t bits = mailbox.getElement().getIntOrFloatBitWidth();
+  for (int64_t size : access.sizes)
+    bits *= size;
+  return bits / 8 * 2 * access.tasks * (ranks - 1);
+}
+
+//===----------------------------------------------------------------------===//
 // Matrix instructions
 //===----------------------------------------------------------------------===//
 
@@ -175,13 +190,16 @@ FailureOr<Costs> costsOf(ScheduleOp schedule) {
   for (const MemoryAccess &access : bound.accesses) {
     all.add(access);
     ofStage[access.stageIndex].add(access);
+    costs.stages[access.stageIndex].peerBytes += peerBytesOf(access, bound.ranks);
   }
   for (auto [cost, traffic] : llvm::zip_equal(costs.stages, ofStage))
     cost.weightBytes = traffic.bytes();
   costs.weightBytes = all.bytes();
   countHops(bound, costs.stages);
-  for (const StageCost &stage : costs.stages)
+  for (const StageCost &stage : costs.stages) {
+    costs.peerBytes += stage.peerBytes;
     costs.hops = std::max(costs.hops, stage.hops);
+  }
   return costs;
 }
 

@@ -16,6 +16,7 @@ struct StageCost {
   int64_t base = 0;        ///< workgroup of task 0
   int64_t workgroups = 0;  ///< that run at least one task
   int64_t weightBytes = 0; ///< of weights and their scales; what several tasks read counts once
+  int64_t peerBytes = 0;   ///< that its posts send to other ranks, with their tags
   int64_t mfmas = 0;       ///< matrix instructions of all wavefronts
   int64_t hops = 0;        ///< of the longest chain that ends in the stage
 };
@@ -23,6 +24,7 @@ struct StageCost {
 struct Costs {
   std::vector<StageCost> stages; ///< in file order
   int64_t weightBytes = 0;       ///< as of a stage, but of all: no kernel can read less
+  int64_t peerBytes = 0;         ///< of all stages
   int64_t hops = 0;              ///< of the longest chain
 };
 

@@ -34,6 +34,7 @@ static json::Array stagesArray(const CompileResult &result) {
                                   {"base", stage.base},
                                   {"workgroups", stage.workgroups},
                                   {"weight_bytes", stage.weightBytes},
+                                  {"peer_bytes", stage.peerBytes},
                                   {"mfma", stage.mfmas},
                                   {"lds_bytes", ldsBytes},
                                   {"hops", stage.hops}});
@@ -62,6 +63,7 @@ Expected<std::string> reportJson(const CompileResult &result) {
   json::Object &object = *report->getAsObject();
   object["stages"] = stagesArray(result);
   object["hops"] = result.costs.hops;
+  object["peer_bytes"] = result.costs.peerBytes;
   object["weight_floor"] =
       json::Object{{"bytes", result.costs.weightBytes},
                    {"microseconds_modelled", floorMicroseconds(result.costs.weightBytes)}};
@@ -84,14 +86,16 @@ static std::string shapeText(const json::Object &object) {
 static std::string stagesText(const CompileResult &result) {
   std::string text;
   raw_string_ostream os(text);
-  os << "stage              tasks  workgroups  weight bytes     MFMA  LDS bytes  hops\n";
+  os << "stage              tasks  workgroups  weight bytes  peer bytes     MFMA  LDS bytes  "
+        "hops\n";
   for (auto [stage, ldsBytes] : zip_equal(result.costs.stages, result.arena.stageBytes))
-    os << formatv("{0,-18} {1,5}  {2,10}  {3,12} {4,8}  {5,9}  {6,4}\n", stage.name, stage.tasks,
-                  formatv("{0}@{1}", stage.workgroups, stage.base).str(), stage.weightBytes,
-                  stage.mfmas, ldsBytes, stage.hops);
+    os << formatv("{0,-18} {1,5}  {2,10}  {3,12}  {4,10} {5,8}  {6,9}  {7,4}\n", stage.name,
+                  stage.tasks, formatv("{0}@{1}", stage.workgroups, stage.base).str(),
+                  stage.weightBytes, stage.peerBytes, stage.mfmas, ldsBytes, stage.hops);
   os << formatv("longest chain: {0} hops from post to receive\n", result.costs.hops);
   os << formatv("weights: {0} bytes a rank, each read once: {1:f1} us at 8 TB/s, modelled\n",
                 result.costs.weightBytes, floorMicroseconds(result.costs.weightBytes));
+  os << formatv("exchange: {0} bytes a rank sends to the others\n", result.costs.peerBytes);
   return text;
 }
 

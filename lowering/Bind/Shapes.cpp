@@ -57,10 +57,24 @@ void foldExprs(Operation *op) {
           [](auto o) { o.setOffsetsAttr(fold(o.getOffsetArgsMutable(), o.getOffsets())); });
 }
 
-/// Index arithmetic on parameters: folds `op` away when all it uses is constant.
+/// A choice that parameters make: of a size, of the rank or a fixed one, of a mailbox.
+bool foldChoice(Operation *op) {
+  auto choice = dyn_cast<arith::SelectOp>(op);
+  llvm::APInt condition;
+  if (!choice || !matchPattern(choice.getCondition(), m_ConstantInt(&condition)))
+    return false;
+  choice.replaceAllUsesWith(condition.isOne() ? choice.getTrueValue() : choice.getFalseValue());
+  choice.erase();
+  return true;
+}
+
+/// Arithmetic on parameters: folds `op` away when all it uses is constant.
 bool foldIndexOp(Operation *op) {
-  if (op->getNumResults() != 1 || !op->getResult(0).getType().isIndex() || op->getNumRegions() ||
-      op->hasTrait<OpTrait::ConstantLike>() || op->getDialect()->getNamespace() == "mono")
+  if (op->getNumResults() != 1 || op->getNumRegions() || op->hasTrait<OpTrait::ConstantLike>() ||
+      op->getDialect()->getNamespace() == "mono")
+    return false;
+  Type type = op->getResult(0).getType();
+  if (!type.isIndex() && !type.isInteger(1))
     return false;
   SmallVector<Attribute> constants;
   for (Value operand : op->getOperands()) {
@@ -77,7 +91,7 @@ bool foldIndexOp(Operation *op) {
     op->getResult(0).replaceAllUsesWith(same);
   else if (auto value = dyn_cast<IntegerAttr>(cast<Attribute>(folded.front())))
     op->getResult(0).replaceAllUsesWith(
-        arith::ConstantIndexOp::create(builder, op->getLoc(), value.getInt()));
+        arith::ConstantOp::create(builder, op->getLoc(), type, value));
   else
     return false;
   op->erase();
@@ -280,10 +294,14 @@ bool isSwitchedOff(Operation &op) {
   return stage && staticValues(stage.getTasks()) == SmallVector<int64_t>{0};
 }
 
-/// Drops operands, mailboxes and regions that have no elements with these parameters; a stage that
-/// is left must not use them.
+/// Drops operands, mailboxes and regions that have no elements with these parameters, which no
+/// stage that is left may use, and mailboxes that only stages without tasks use.
 LogicalResult dropEmpty(ScheduleOp schedule) {
   for (Operation &op : llvm::make_early_inc_range(schedule.getBody().front())) {
+    if (isa<MailboxOp>(op) && op.use_empty()) {
+      op.erase();
+      continue;
+    }
     if (!isa<OperandOp, MailboxOp, RegionOp>(op) ||
         !llvm::is_contained(declaredBy(op.getResult(0))->shape, 0))
       continue;
@@ -301,7 +319,7 @@ LogicalResult dropEmpty(ScheduleOp schedule) {
 
 LogicalResult refineBlock(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
-    if (foldIndexOp(&op))
+    if (foldChoice(&op) || foldIndexOp(&op))
       continue;
     foldExprs(&op);
     if (isSwitchedOff(op)) {

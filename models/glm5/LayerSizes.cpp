@@ -46,13 +46,13 @@ static void addAttention(OperandList &list, const LayerSizes &sizes) {
   using enum ElementType;
   size_t heads = sizes.headsPerRank();
   list.add(Read, "w_in", BF16, {sizes.hidden});
-  list.add(Read, "w_a", BF16, {sizes.paddedDownRows(), sizes.hidden});
+  list.add(Read, "w_a", BF16, {sizes.downRowsPerShare(), sizes.hidden});
   list.add(Read, "q_norm", BF16, {sizes.qLora});
   list.add(Read, "kv_norm", BF16, {sizes.kvLora});
   if (sizes.indexer) {
     list.add(Read, "index_norm_w", F32, {sizes.indexDim});
     list.add(Read, "index_norm_b", F32, {sizes.indexDim});
-    list.add(Read, "w_iq", BF16, {sizes.indexHeads * sizes.indexDim, sizes.qLora});
+    list.add(Read, "w_iq", BF16, {sizes.indexHeadsPerShare() * sizes.indexDim, sizes.qLora});
   }
   list.add(Read, "w_qb", BF16, {heads * sizes.qkDim(), sizes.qLora});
   list.add(Read, "w_uk", BF16, {heads * sizes.kvLora, sizes.nope});
@@ -104,6 +104,8 @@ Error checkLayerSizes(const LayerSizes &sizes) {
       {"HIDDEN", "32", sizes.hidden, mxBlock},
       {"CTX", "PAGE", sizes.context, sizes.page},
       {"ROPE", "2", sizes.rope, 2},
+      {"INDEX_HEADS", "the ranks that share them", sizes.indexHeads, sizes.shares()},
+      {"Q_LORA", "16 times the ranks that share it", sizes.qLora, 16 * sizes.shares()},
   };
   for (const Division &division : divisions)
     if (division.size == 0 || division.divisor == 0 || division.size % division.divisor != 0)
@@ -124,19 +126,21 @@ Error checkLayerSizes(const LayerSizes &sizes) {
 
 Expected<LayerSizes> readLayerSizes(const Manifest &manifest) {
   LayerSizes sizes;
-  size_t ordered = 0, indexer = 0;
+  size_t ordered = 0, indexer = 0, sharded = 0;
   std::vector<std::pair<StringRef, size_t *>> params = dimensionParams(sizes);
   params.insert(params.end(), {{"S", &sizes.rows},
                                {"TP", &sizes.ranks},
                                {"CTX", &sizes.context},
                                {"PAGE", &sizes.page},
                                {"ORDERED", &ordered},
-                               {"INDEXER", &indexer}});
+                               {"INDEXER", &indexer},
+                               {"SHARD_A", &sharded}});
   for (auto [name, value] : params)
     if (Error error = readSizeParam(manifest, name, *value))
       return error;
   sizes.ordered = ordered != 0;
   sizes.indexer = indexer != 0;
+  sizes.sharded = sharded != 0;
   if (Error error = checkLayerSizes(sizes))
     return error;
   std::vector<LayerOperand> expected = layerOperands(sizes);

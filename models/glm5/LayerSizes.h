@@ -40,6 +40,7 @@ struct LayerSizes : LayerDims {
   size_t page = 64;      ///< PAGE, tokens of a cache page
   bool ordered = false;  ///< the rows are consecutive tokens of one sequence
   bool indexer = true;   ///< the layer chooses its tokens; else they are given
+  bool sharded = false;  ///< SHARD_A, ranks share the projections that all of them need
 
   size_t headsPerRank() const { return heads / ranks; }
   size_t moePerRank() const { return moe / ranks; }
@@ -47,10 +48,18 @@ struct LayerSizes : LayerDims {
   size_t pages() const { return context / page; }
   /// Tokens in each cache.
   size_t cacheRows() const { return rows * context; }
-  /// Rows of all projections of the normed input.
-  size_t downRows() const { return qLora + kvLora + rope + (indexer ? indexDim + indexHeads : 0); }
-  /// The same in whole tiles of 16 rows, as the matrix w_a has them; what is more is zero.
-  size_t paddedDownRows() const { return (downRows() + 15) / 16 * 16; }
+  /// Ranks that each compute another part of the projections of the normed input and of the index
+  /// queries.
+  size_t shares() const { return sharded ? ranks : 1; }
+  /// Rows of the projections of the normed input but q_a.
+  size_t smallRows() const { return kvLora + rope + (indexer ? indexDim + indexHeads : 0); }
+  /// The same a share, in whole tiles of 16 rows; what is more is zero.
+  size_t smallRowsPerShare() const {
+    return (smallRows() + 16 * shares() - 1) / (16 * shares()) * 16;
+  }
+  /// Rows of the matrix w_a: the rank's share of q_a, then of the rest.
+  size_t downRowsPerShare() const { return qLora / shares() + smallRowsPerShare(); }
+  size_t indexHeadsPerShare() const { return indexHeads / shares(); }
 };
 
 /// An operand as the schedule declares it; the memory layout is the schedule's own affair.
@@ -64,8 +73,10 @@ struct LayerOperand {
 /// All operands, rank r of TP. Projections and norms:
 ///   w_in [HIDDEN], w_post [HIDDEN], q_norm [Q_LORA], kv_norm [KV_LORA] bf16; index_norm_w,
 ///   index_norm_b [INDEX_DIM] f32; w_a [Q_LORA + KV_LORA + ROPE + INDEX_DIM + INDEX_HEADS, HIDDEN]
-///   bf16 (q_a, latent, rope, index key, index head weights; zero rows up to a multiple of 16);
-///   w_qb [HEADS/TP * (NOPE + ROPE), Q_LORA] bf16; w_iq [INDEX_HEADS * INDEX_DIM, Q_LORA] bf16;
+///   bf16 (q_a, latent, rope, index key, index head weights; zero rows up to a multiple of 16; with
+///   SHARD_A = 1 the rank's share of q_a, then of the rest);
+///   w_qb [HEADS/TP * (NOPE + ROPE), Q_LORA] bf16; w_iq [INDEX_HEADS * INDEX_DIM, Q_LORA] bf16
+///   (with SHARD_A = 1 the rank's share of the heads);
 ///   w_uk [HEADS/TP * KV_LORA, NOPE] bf16 (key part of kv_b, each head transposed); w_uv [HEADS/TP
 ///   * V_DIM, KV_LORA] bf16 (value part); w_o [HIDDEN, HEADS/TP * V_DIM] bf16; w_gate [EXPERTS,
 ///   HIDDEN] bf16; bias [EXPERTS] f32.
@@ -86,10 +97,10 @@ struct LayerOperand {
 /// index_norm_w, index_norm_b and cache_index are not there.
 std::vector<LayerOperand> layerOperands(const LayerSizes &sizes);
 
-/// Sizes from the compile parameters of a kernel: S, TP, CTX, PAGE, ORDERED, INDEXER, HIDDEN,
-/// HEADS, Q_LORA, KV_LORA, NOPE, ROPE, V_DIM, INDEX_HEADS, INDEX_DIM, TOPK, EXPERTS, MOE, CHOSEN.
-/// Error when one is missing, when sizes do not divide as the operands need it, and when the
-/// kernel's operands are not layerOperands().
+/// Sizes from the compile parameters of a kernel: S, TP, CTX, PAGE, ORDERED, INDEXER, SHARD_A,
+/// HIDDEN, HEADS, Q_LORA, KV_LORA, NOPE, ROPE, V_DIM, INDEX_HEADS, INDEX_DIM, TOPK, EXPERTS, MOE,
+/// CHOSEN. Error when one is missing, when sizes do not divide as the operands need it, and when
+/// the kernel's operands are not layerOperands().
 llvm::Expected<LayerSizes> readLayerSizes(const Manifest &manifest);
 
 /// Error naming the first size that does not fit the others.

@@ -54,17 +54,33 @@ void WeightOperands::angles(Bytes out) const {
   }
 }
 
-/// All that is multiplied with the normed input, one below the other.
-void WeightOperands::downProjections(Bytes out) const {
-  std::vector<const CheckpointTensor *> parts = {&tensors.qA, &tensors.kvA};
+/// All that is multiplied with the normed input, or the rank's share: rows of q_a, then rows of the
+/// others, which are counted as if one stood below the other.
+void WeightOperands::downProjections(unsigned rank, Bytes out) const {
+  size_t share = sizes.sharded ? rank : 0, rowBytes = tensors.qA.rowBytes();
+  size_t queryRows = sizes.qLora / sizes.shares();
+  rows(tensors.qA, share * queryRows, out.take_front(queryRows * rowBytes));
+  out = out.drop_front(queryRows * rowBytes);
+
+  std::fill(out.begin(), out.end(), 0); // what is left of whole tiles
+  std::vector<const CheckpointTensor *> others = {&tensors.kvA};
   if (sizes.indexer)
-    parts.insert(parts.end(), {&tensors.indexK, &tensors.indexWeights});
-  for (const CheckpointTensor *part : parts) {
-    size_t bytes = part->rows() * part->rowBytes();
-    whole(*part, out.take_front(bytes));
-    out = out.drop_front(bytes);
+    others.insert(others.end(), {&tensors.indexK, &tensors.indexWeights});
+  size_t first = share * sizes.smallRowsPerShare(), end = first + sizes.smallRowsPerShare();
+  size_t begin = 0; // of a tensor
+  for (const CheckpointTensor *tensor : others) {
+    size_t from = std::max(begin, first), to = std::min(begin + tensor->rows(), end);
+    if (from < to)
+      rows(*tensor, from - begin, out.slice((from - first) * rowBytes, (to - from) * rowBytes));
+    begin += tensor->rows();
   }
-  std::fill(out.begin(), out.end(), 0); // up to whole tiles
+}
+
+void WeightOperands::indexQueries(unsigned rank, Bytes out) const {
+  if (sizes.sharded)
+    rankRows(tensors.indexQ, rank, out);
+  else
+    whole(tensors.indexQ, out);
 }
 
 /// For each head the key rows of kv_b [nope, kvLora], transposed.
@@ -114,13 +130,13 @@ const WeightOperands::Entry *WeightOperands::find(StringRef operand) {
   static const Entry entries[] = {
       {"w_in", [](const W &w, const Piece &p) { w.whole(w.tensors.inputNorm, p.out); }},
       {"cos_sin", [](const W &w, const Piece &p) { w.angles(p.out); }},
-      {"w_a", [](const W &w, const Piece &p) { w.downProjections(p.out); }},
+      {"w_a", [](const W &w, const Piece &p) { w.downProjections(p.rank, p.out); }},
       {"q_norm", [](const W &w, const Piece &p) { w.whole(w.tensors.qANorm, p.out); }},
       {"kv_norm", [](const W &w, const Piece &p) { w.whole(w.tensors.kvANorm, p.out); }},
       {"index_norm_w",
        [](const W &w, const Piece &p) { w.whole(w.tensors.indexNormWeight, p.out); }},
       {"index_norm_b", [](const W &w, const Piece &p) { w.whole(w.tensors.indexNormBias, p.out); }},
-      {"w_iq", [](const W &w, const Piece &p) { w.whole(w.tensors.indexQ, p.out); }},
+      {"w_iq", [](const W &w, const Piece &p) { w.indexQueries(p.rank, p.out); }},
       {"w_qb", [](const W &w, const Piece &p) { w.rankRows(w.tensors.qB, p.rank, p.out); }},
       {"w_uk", [](const W &w, const Piece &p) { w.keyExpansion(p.rank, p.out); }},
       {"w_uv", [](const W &w, const Piece &p) { w.valueExpansion(p.rank, p.out); }},

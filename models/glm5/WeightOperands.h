@@ -36,7 +36,8 @@ private:
   void rankRows(const CheckpointTensor &tensor, unsigned rank, Bytes out) const;
 
   void angles(Bytes out) const;
-  void downProjections(Bytes out) const;
+  void downProjections(unsigned rank, Bytes out) const;
+  void indexQueries(unsigned rank, Bytes out) const;
   void keyExpansion(unsigned rank, Bytes out) const;
   void valueExpansion(unsigned rank, Bytes out) const;
   void gateUp(const Piece &piece, const CheckpointTensor &gate, const CheckpointTensor &up) const;

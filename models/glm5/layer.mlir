@@ -6,7 +6,8 @@
 //     -> MXFP4 experts and the shared expert -> all-reduce, residual
 //
 // Tensor parallel: heads and the units of every expert are sharded over the ranks, the rest is
-// replicated; all ranks compute the same bits. Maths and names: docs/models/glm5.md.
+// replicated; all ranks compute the same bits. With SHARD_A = 1 the projections that all ranks need are
+// sharded too, and exchanged. Maths and names: docs/models/glm5.md.
 //
 // The query's way is in two bf16 terms (schedules/two_terms.mlir): the softmax enlarges what rounding
 // does to it.
@@ -30,6 +31,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   %PAGE = mono.param "PAGE" in [1 to 131072] default 64   // tokens of a cache page
   %ORDERED = mono.param "ORDERED" in [0 to 1] default 0   // rows are one sequence's next tokens
   %INDEXER = mono.param "INDEXER" in [0 to 1] default 1   // 0: the tokens are given in index_topk
+  %SHARD_A = mono.param "SHARD_A" in [0 to 1] default 0   // 1: no projection is computed twice
   %SPLITS = mono.param "SPLITS" in [1, 2, 4, 8, 16, 32, 64] default 32 // attention tasks of a row
   %rank = mono.ranks [%TP]
 
@@ -48,6 +50,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   %MOE = mono.param "MOE" in [128 to 4096] default 2048
   %CHOSEN = mono.param "CHOSEN" in [1 to 8] default 8
 
+  %none = arith.constant 0 : index
   %one = arith.constant 1 : index
   %two = arith.constant 2 : index
   %sixteen = arith.constant 16 : index
@@ -83,8 +86,25 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   %INDEX_ROWS0 = arith.addi %INDEX_DIM, %INDEX_HEADS : index
   %INDEX_ROWS = arith.muli %INDEX_ROWS0, %INDEXER : index
   %SMALL0 = arith.addi %KV, %INDEX_ROWS : index
-  %SMALL_TILES = arith.ceildivui %SMALL0, %sixteen : index
-  %SMALL = arith.muli %SMALL_TILES, %sixteen : index         // rows of w_a behind q_a, in whole tiles
+
+  // The projections that all ranks need: who computes them, and which part of them this rank has.
+  %isSharded = arith.cmpi eq, %SHARD_A, %one : index
+  %REPEATED = arith.subi %one, %SHARD_A : index
+  %SHARES = arith.select %isSharded, %TP, %one : index
+  %share = arith.select %isSharded, %rank, %none : index
+  %Q_ROWS = arith.divui %Q_LORA, %SHARES : index             // of w_a here: q_a first,
+  %SMALL_TILES0 = arith.muli %SHARES, %sixteen : index
+  %SMALL_TILES = arith.ceildivui %SMALL0, %SMALL_TILES0 : index
+  %SMALL_ROWS = arith.muli %SMALL_TILES, %sixteen : index    // then the rest, in whole tiles
+  %SMALL = arith.muli %SMALL_ROWS, %SHARES : index
+  %A_ROWS = arith.addi %Q_ROWS, %SMALL_ROWS : index
+  %INDEX_HEADS_HERE = arith.divui %INDEX_HEADS, %SHARES : index
+  // A share is too small to keep the workgroups busy by its rows alone, so its depth is split as well.
+  %A_MOST0 = arith.constant 256 : index                      // least depth of 8 wavefronts
+  %A_MOST = arith.divui %HIDDEN, %A_MOST0 : index
+  %A_PARTS0 = arith.minui %A_MOST, %TP : index
+  %A_PARTS = arith.maxui %A_PARTS0, %two : index             // LDS holds half of a row
+  %A_DEPTH = arith.divui %HIDDEN, %A_PARTS : index
   %ALL_CHOSEN = arith.muli %S, %CHOSEN : index
   %D_DEPTH = arith.minui %UNITS, %D_MOST : index
   %D_PARTS = arith.divui %UNITS, %D_DEPTH : index
@@ -102,6 +122,12 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   %LATENT_PARTS0 = arith.constant 64 : index
   %LATENT_PARTS = arith.divui %KV_LORA, %LATENT_PARTS0 : index
   %V_PARTS = arith.divui %V_DIM, %thirtyTwo : index
+  %ALL_WORKGROUPS = arith.constant 256 : index
+  %A_TILES = arith.divui %A_ROWS, %sixteen : index
+  %SHARE_TASKS0 = arith.muli %A_PARTS, %A_TILES : index
+  %SHARE_TASKS1 = arith.addi %SHARE_TASKS0, %A_TILES : index
+  %SHARE_TASKS = arith.remui %SHARE_TASKS1, %ALL_WORKGROUPS : index
+  %UP_BASE = arith.select %isSharded, %SHARE_TASKS, %none : index // behind those of the shares
 
   //===--- operands -----------------------------------------------------------===//
 
@@ -113,13 +139,13 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   %cache_index = mono.operand "cache_index" update [%CACHE * symbol(%INDEXER), %INDEX_DIM] : bf16
 
   %w_in = mono.operand "w_in" read weight [%HIDDEN] : bf16
-  %w_a = mono.operand "w_a" read weight [%Q_LORA + %SMALL, %HIDDEN] : bf16, #mono.mfma_rows<16>
+  %w_a = mono.operand "w_a" read weight [%A_ROWS, %HIDDEN] : bf16, #mono.mfma_rows<16>
   %q_norm = mono.operand "q_norm" read weight [%Q_LORA] : bf16
   %kv_norm = mono.operand "kv_norm" read weight [%KV_LORA] : bf16
   %index_norm_w = mono.operand "index_norm_w" read weight [%INDEX_DIM * symbol(%INDEXER)] : f32
   %index_norm_b = mono.operand "index_norm_b" read weight [%INDEX_DIM * symbol(%INDEXER)] : f32
   %w_qb = mono.operand "w_qb" read weight [%H * symbol(%QK), %Q_LORA] : bf16, #mono.mfma_rows<16>
-  %w_iq = mono.operand "w_iq" read weight [%INDEX_HEADS * symbol(%INDEX_DIM) * symbol(%INDEXER), %Q_LORA] : bf16, #mono.mfma_rows<16>
+  %w_iq = mono.operand "w_iq" read weight [%INDEX_HEADS_HERE * symbol(%INDEX_DIM) * symbol(%INDEXER), %Q_LORA] : bf16, #mono.mfma_rows<16>
   %w_uk = mono.operand "w_uk" read weight [%H * symbol(%KV_LORA), %NOPE] : bf16, #mono.mfma_rows<16>
   %w_uv = mono.operand "w_uv" read weight [%H * symbol(%V_DIM), %KV_LORA] : bf16, #mono.mfma_rows<16>
   %w_o = mono.operand "w_o" read weight [%HIDDEN, %H * symbol(%V_DIM)] : bf16, #mono.mfma_rows<16>
@@ -140,11 +166,18 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
 
   //===--- mailboxes ----------------------------------------------------------===//
 
-  %q_a = mono.mailbox "q_a" tagged scope(device) slots(1) [%S, %Q_LORA] : f32
-  %small = mono.mailbox "small" tagged scope(device) slots(1) [%S, %SMALL] : f32
+  %down_part = mono.mailbox "down_part" tagged scope(device) slots(1) [%A_PARTS, %S, %A_ROWS] : f32
+  %q_aOwn = mono.mailbox "q_a" tagged scope(device) slots(1) [%S, %Q_LORA] : f32
+  %q_aOfAll = mono.mailbox "q_a_of_all" tagged scope(peers) slots(2) [%S, %Q_LORA] : f32
+  %q_a = arith.select %isSharded, %q_aOfAll, %q_aOwn : !mono.mailbox
+  %smallOwn = mono.mailbox "small" tagged scope(device) slots(1) [%S, %SMALL] : f32
+  %smallOfAll = mono.mailbox "small_of_all" tagged scope(peers) slots(2) [%S, %SMALL] : f32
+  %small = arith.select %isSharded, %smallOfAll, %smallOwn : !mono.mailbox
   %q_nope = mono.mailbox "q_nope" tagged scope(device) slots(1) [%S, %H, %NOPE] : f32
   %q_pe = mono.mailbox "q_pe" tagged scope(device) slots(1) [%S, %H, %ROPE] : bf16
-  %index_q = mono.mailbox "index_q" tagged scope(device) slots(1) [%S, %INDEX_HEADS, %INDEX_DIM] : bf16
+  %index_qOwn = mono.mailbox "index_q" tagged scope(device) slots(1) [%S, %INDEX_HEADS, %INDEX_DIM] : bf16
+  %index_qOfAll = mono.mailbox "index_q_of_all" tagged scope(peers) slots(2) [%S, %INDEX_HEADS, %INDEX_DIM] : bf16
+  %index_q = arith.select %isSharded, %index_qOfAll, %index_qOwn : !mono.mailbox
   %new_kv = mono.mailbox "new_kv" tagged scope(device) slots(1) [%S, %KV] : bf16
   %new_index = mono.mailbox "new_index" tagged scope(device) slots(1) [%S, %INDEX_DIM] : bf16
   %q_latent = mono.mailbox "q_latent" tagged scope(device) slots(1) [%S, %H, %KV_LORA] : f32
@@ -198,7 +231,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   %q32 = arith.index_cast %Q_LORA : index to i32
   %qF = arith.sitofp %q32 : i32 to f32
 
-  mono.stage "down_q" (%t) tasks [%Q_LORA floordiv 16] base [0] {
+  mono.stage "down_q" (%t) tasks [(%Q_LORA floordiv 16) * symbol(%REPEATED)] base [0] {
     %w0 = mono.stream %w_a[%t * 16, 0] [16, %HALF] split_k(8)
     %w1 = mono.stream %w_a[%t * 16, %HALF] [16, %HALF] split_k(8)
     %sum = mono.call @project_input(%x, %w_in, %h, %w0, %w1, %hiddenF, %eps, %S, %HIDDEN, %HALF)
@@ -208,7 +241,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   }
 
   // Latent, rotary key, index key, index head weights.
-  mono.stage "down_kv" (%t) tasks [%SMALL_TILES] base [(%Q_LORA floordiv 16) mod 256] {
+  mono.stage "down_kv" (%t) tasks [%SMALL_TILES * symbol(%REPEATED)] base [(%Q_LORA floordiv 16) mod 256] {
     %w0 = mono.stream %w_a[%t * 16 + %Q_LORA, 0] [16, %HALF] split_k(8)
     %w1 = mono.stream %w_a[%t * 16 + %Q_LORA, %HALF] [16, %HALF] split_k(8)
     %sum = mono.call @project_input(%x, %w_in, %h, %w0, %w1, %hiddenF, %eps, %S, %HIDDEN, %HALF)
@@ -217,9 +250,36 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
     mono.post %sum to %small[0, %t * 16] : tensor<?x16xf32>
   }
 
+  // A share of both: 16 rows and a part of the depth a task, then the parts are added and every rank
+  // gets the sums.
+  mono.stage "down_share" (%t) tasks [(%A_ROWS floordiv 16) * symbol(%A_PARTS) * symbol(%SHARD_A)] base [0] {
+    %w = mono.stream %w_a[(%t floordiv symbol(%A_PARTS)) * 16, (%t mod symbol(%A_PARTS)) * symbol(%A_DEPTH)] [16, %A_DEPTH] split_k(8)
+    %rstd = mono.call @rms_of_input(%x, %hiddenF, %eps, %S, %HALF)
+      : (!mono.buffer, f32, f32, index, index) -> tensor<?xf32>
+    %x16 = mono.load %x[0, (%t mod symbol(%A_PARTS)) * symbol(%A_DEPTH)] [%S, %A_DEPTH] : tensor<?x?xbf16>
+    %gamma = mono.load %w_in[(%t mod symbol(%A_PARTS)) * symbol(%A_DEPTH)] [%A_DEPTH] : tensor<?xbf16>
+    %normed = mono.call @norm_columns(%x16, %gamma, %rstd, %S, %A_DEPTH)
+      : (tensor<?x?xbf16>, tensor<?xbf16>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
+    mono.call @store_two_terms(%normed, %h, %S) : (tensor<?x?xf32>, !mono.buffer, index) -> ()
+    %terms = mono.contract %h[0, 0] [%S * 2, %A_DEPTH], %w : tensor<?x16xf32>
+    %sum = mono.call @add_two_terms(%terms, %S, %sixteen)
+      : (tensor<?x16xf32>, index, index) -> tensor<?x16xf32>
+    mono.post %sum to %down_part[%t mod symbol(%A_PARTS), 0, (%t floordiv symbol(%A_PARTS)) * 16] : tensor<?x16xf32>
+  }
+
+  mono.stage "share_q" (%t) tasks [(%Q_ROWS floordiv 16) * symbol(%SHARD_A)] base [((%A_ROWS floordiv 16) * symbol(%A_PARTS)) mod 256] {
+    %sum = mono.receive %down_part[0, 0, %t * 16] [%A_PARTS, %S, 16] sum : tensor<?x16xf32>
+    mono.post %sum to %q_a[0, %share * symbol(%Q_ROWS) + %t * 16] : tensor<?x16xf32>
+  }
+
+  mono.stage "share_kv" (%t) tasks [%SMALL_TILES * symbol(%SHARD_A)] base [((%A_ROWS floordiv 16) * symbol(%A_PARTS) + %Q_ROWS floordiv 16) mod 256] {
+    %sum = mono.receive %down_part[0, 0, %t * 16 + %Q_ROWS] [%A_PARTS, %S, 16] sum : tensor<?x16xf32>
+    mono.post %sum to %small[0, %share * symbol(%SMALL_ROWS) + %t * 16] : tensor<?x16xf32>
+  }
+
   //===--- up projections, RoPE, cache ----------------------------------------===//
 
-  mono.stage "up_q_nope" (%t) tasks [%H * symbol(%NOPE_PARTS)] base [0] {
+  mono.stage "up_q_nope" (%t) tasks [%H * symbol(%NOPE_PARTS)] base [%UP_BASE] {
     %w = mono.stream %w_qb[(%t floordiv symbol(%NOPE_PARTS)) * symbol(%QK) + (%t mod symbol(%NOPE_PARTS)) * 32, 0] [32, %Q_LORA] split_k(8)
     mono.call @norm_query(%q_a, %q_norm, %qr, %qF, %eps, %S, %Q_LORA)
       : (!mono.mailbox, !mono.buffer, !mono.buffer, f32, f32, index, index) -> ()
@@ -232,7 +292,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
       : tensor<?x1x32xf32>
   }
 
-  mono.stage "up_q_rope" (%t) tasks [%H * symbol(%ROPE_PARTS)] base [(%H * symbol(%NOPE_PARTS)) mod 256] {
+  mono.stage "up_q_rope" (%t) tasks [%H * symbol(%ROPE_PARTS)] base [(%UP_BASE + %H * symbol(%NOPE_PARTS)) mod 256] {
     %w = mono.stream %w_qb[(%t floordiv symbol(%ROPE_PARTS)) * symbol(%QK) + %NOPE + (%t mod symbol(%ROPE_PARTS)) * 32, 0] [32, %Q_LORA] split_k(8)
     mono.call @norm_query(%q_a, %q_norm, %qr, %qF, %eps, %S, %Q_LORA)
       : (!mono.mailbox, !mono.buffer, !mono.buffer, f32, f32, index, index) -> ()
@@ -253,7 +313,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   }
 
   // The index heads rotate their first dims.
-  mono.stage "up_index_rope" (%t) tasks [%INDEX_HEADS * symbol(%ROPE_PARTS) * symbol(%INDEXER)] base [(%H * symbol(%NOPE_PARTS) + %H * symbol(%ROPE_PARTS)) mod 256] {
+  mono.stage "up_index_rope" (%t) tasks [%INDEX_HEADS_HERE * symbol(%ROPE_PARTS) * symbol(%INDEXER)] base [(%UP_BASE + %H * symbol(%NOPE_PARTS) + %H * symbol(%ROPE_PARTS)) mod 256] {
     %w = mono.stream %w_iq[(%t floordiv symbol(%ROPE_PARTS)) * symbol(%INDEX_DIM) + (%t mod symbol(%ROPE_PARTS)) * 32, 0] [32, %Q_LORA] split_k(8)
     mono.call @norm_query(%q_a, %q_norm, %qr, %qF, %eps, %S, %Q_LORA)
       : (!mono.mailbox, !mono.buffer, !mono.buffer, f32, f32, index, index) -> ()
@@ -269,11 +329,11 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
     %r16 = arith.truncf %r : tensor<?x32xf32> to tensor<?x32xbf16>
     %box = tensor.expand_shape %r16 [[0, 1], [2]] output_shape [%S, 1, 32]
       : tensor<?x32xbf16> into tensor<?x1x32xbf16>
-    mono.post %box to %index_q[0, %t floordiv symbol(%ROPE_PARTS), (%t mod symbol(%ROPE_PARTS)) * 32]
+    mono.post %box to %index_q[0, %share * symbol(%INDEX_HEADS_HERE) + %t floordiv symbol(%ROPE_PARTS), (%t mod symbol(%ROPE_PARTS)) * 32]
       : tensor<?x1x32xbf16>
   }
 
-  mono.stage "up_index_pass" (%t) tasks [%INDEX_HEADS * symbol(%PASS_PARTS) * symbol(%INDEXER)] base [(%H * symbol(%NOPE_PARTS) + (%H + %INDEX_HEADS) * symbol(%ROPE_PARTS)) mod 256] {
+  mono.stage "up_index_pass" (%t) tasks [%INDEX_HEADS_HERE * symbol(%PASS_PARTS) * symbol(%INDEXER)] base [(%UP_BASE + %H * symbol(%NOPE_PARTS) + (%H + %INDEX_HEADS_HERE) * symbol(%ROPE_PARTS)) mod 256] {
     %w = mono.stream %w_iq[(%t floordiv symbol(%PASS_PARTS)) * symbol(%INDEX_DIM) + %ROPE + (%t mod symbol(%PASS_PARTS)) * 32, 0] [32, %Q_LORA] split_k(8)
     mono.call @norm_query(%q_a, %q_norm, %qr, %qF, %eps, %S, %Q_LORA)
       : (!mono.mailbox, !mono.buffer, !mono.buffer, f32, f32, index, index) -> ()
@@ -283,7 +343,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
     %q16 = arith.truncf %q : tensor<?x32xf32> to tensor<?x32xbf16>
     %box = tensor.expand_shape %q16 [[0, 1], [2]] output_shape [%S, 1, 32]
       : tensor<?x32xbf16> into tensor<?x1x32xbf16>
-    mono.post %box to %index_q[0, %t floordiv symbol(%PASS_PARTS), (%t mod symbol(%PASS_PARTS)) * 32 + %ROPE]
+    mono.post %box to %index_q[0, %share * symbol(%INDEX_HEADS_HERE) + %t floordiv symbol(%PASS_PARTS), (%t mod symbol(%PASS_PARTS)) * 32 + %ROPE]
       : tensor<?x1x32xbf16>
   }
 
@@ -632,13 +692,8 @@ mono.routine @project_input(%x : !mono.buffer, %gamma : !mono.buffer, %half : !m
                             %w0 : !mono.stream, %w1 : !mono.stream, %n : f32, %eps : f32,
                             %rows : index, %columns : index, %middle : index) -> tensor<?x16xf32> {
   %zeroth = arith.constant 0 : index
-  %square0 = mono.call @squares_of(%x, %zeroth, %rows, %middle)
-    : (!mono.buffer, index, index, index) -> tensor<?xf32>
-  %square1 = mono.call @squares_of(%x, %middle, %rows, %middle)
-    : (!mono.buffer, index, index, index) -> tensor<?xf32>
-  %square = arith.addf %square0, %square1 : tensor<?xf32>
-  %rstd = mono.call @reciprocal_rms(%square, %rows, %n, %eps)
-    : (tensor<?xf32>, index, f32, f32) -> tensor<?xf32>
+  %rstd = mono.call @rms_of_input(%x, %n, %eps, %rows, %middle)
+    : (!mono.buffer, f32, f32, index, index) -> tensor<?xf32>
 
   %first = mono.call @normed_columns(%x, %gamma, %rstd, %zeroth, %rows, %middle)
     : (!mono.buffer, !mono.buffer, tensor<?xf32>, index, index, index) -> tensor<?x?xf32>
@@ -656,6 +711,20 @@ mono.routine @project_input(%x : !mono.buffer, %gamma : !mono.buffer, %half : !m
   mono.yield %sum : tensor<?x16xf32>
 }
 
+// 1 / rms of each row of `middle` * 2 columns.
+mono.routine @rms_of_input(%x : !mono.buffer, %n : f32, %eps : f32, %rows : index, %middle : index)
+    -> tensor<?xf32> {
+  %zeroth = arith.constant 0 : index
+  %square0 = mono.call @squares_of(%x, %zeroth, %rows, %middle)
+    : (!mono.buffer, index, index, index) -> tensor<?xf32>
+  %square1 = mono.call @squares_of(%x, %middle, %rows, %middle)
+    : (!mono.buffer, index, index, index) -> tensor<?xf32>
+  %square = arith.addf %square0, %square1 : tensor<?xf32>
+  %rstd = mono.call @reciprocal_rms(%square, %rows, %n, %eps)
+    : (tensor<?xf32>, index, f32, f32) -> tensor<?xf32>
+  mono.yield %rstd : tensor<?xf32>
+}
+
 // Sums of squares of columns first ..+ count.
 mono.routine @squares_of(%x : !mono.buffer, %first : index, %rows : index, %count : index)
     -> tensor<?xf32> {
@@ -669,8 +738,15 @@ mono.routine @squares_of(%x : !mono.buffer, %first : index, %rows : index, %coun
 mono.routine @normed_columns(%x : !mono.buffer, %gamma : !mono.buffer, %rstd : tensor<?xf32>,
                              %first : index, %rows : index, %count : index) -> tensor<?x?xf32> {
   %x16 = mono.load %x[0, %first] [%rows, %count] : tensor<?x?xbf16>
-  %x32 = arith.extf %x16 : tensor<?x?xbf16> to tensor<?x?xf32>
   %gamma16 = mono.load %gamma[%first] [%count] : tensor<?xbf16>
+  %y = mono.call @norm_columns(%x16, %gamma16, %rstd, %rows, %count)
+    : (tensor<?x?xbf16>, tensor<?xbf16>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
+  mono.yield %y : tensor<?x?xf32>
+}
+
+mono.routine @norm_columns(%x16 : tensor<?x?xbf16>, %gamma16 : tensor<?xbf16>, %rstd : tensor<?xf32>,
+                           %rows : index, %count : index) -> tensor<?x?xf32> {
+  %x32 = arith.extf %x16 : tensor<?x?xbf16> to tensor<?x?xf32>
   %gamma32 = arith.extf %gamma16 : tensor<?xbf16> to tensor<?xf32>
   %scaled = mono.call @scale_rows(%x32, %rstd, %rows, %count)
     : (tensor<?x?xf32>, tensor<?xf32>, index, index) -> tensor<?x?xf32>

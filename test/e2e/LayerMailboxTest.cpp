@@ -54,6 +54,7 @@ Values sideBySide(std::initializer_list<Values> parts, size_t rows) {
 struct Launch {
   const char *name;
   int64_t ordered, context;
+  int64_t sharded = 0; ///< SHARD_A
 };
 
 void PrintTo(const Launch &launch, std::ostream *out) { *out << launch.name; }
@@ -62,9 +63,16 @@ class LayerMailboxes : public testing::TestWithParam<Launch> {
 protected:
   void SetUp() override;
 
-  Values box(const char *name, size_t rank = 0) const {
+  Values box(const std::string &name, size_t rank = 0) const {
     seen.insert(name);
     return mailboxes[rank].lookup(name).values();
+  }
+  /// What every rank has for itself, or with SHARD_A all ranks have from each other.
+  Values sharedBox(const std::string &name) const {
+    if (!sizes.sharded)
+      return box(name);
+    EXPECT_EQ(box(name + "_of_all", 0), box(name + "_of_all", 1)) << name;
+    return box(name + "_of_all");
   }
   /// [rows, HEADS / TP, width] of every rank as [rows, HEADS, width].
   Values ofAllHeads(const char *name) const {
@@ -82,6 +90,7 @@ protected:
   std::vector<size_t> groupExperts(const Values &ids) const;
 
   void checkDownProjections();
+  void checkShares(const Values &small);
   void checkQueries();
   void checkNewEntries();
   void checkScores();
@@ -112,6 +121,7 @@ void LayerMailboxes::SetUp() {
   for (auto &[name, value] : params)
     if (name == "CTX")
       value = GetParam().context;
+  params.emplace_back("SHARD_A", GetParam().sharded);
   auto code = compileLayer(params);
   ASSERT_TRUE(bool(code)) << llvm::toString(code.takeError());
   auto run = LayerOnEmulator::create(*code);
@@ -134,9 +144,9 @@ void LayerMailboxes::SetUp() {
 }
 
 void LayerMailboxes::checkDownProjections() {
-  size_t width = sizes.paddedDownRows() - sizes.qLora, kv = sizes.cacheWidth();
-  near("q_a", box("q_a"), down.qA, noRounding);
-  Values small = box("small");
+  size_t width = sizes.smallRowsPerShare() * sizes.shares(), kv = sizes.cacheWidth();
+  near("q_a", sharedBox("q_a"), down.qA, noRounding);
+  Values small = sharedBox("small");
   near("small, latent", columns(small, width, 0, sizes.kvLora),
        columns(down.kv, kv, 0, sizes.kvLora), noRounding);
   near("small, rope", columns(small, width, sizes.kvLora, sizes.rope),
@@ -149,10 +159,28 @@ void LayerMailboxes::checkDownProjections() {
        columns(down.index, index, sizes.indexDim, sizes.indexHeads), noRounding);
   size_t padding = width - kv - index;
   EXPECT_EQ(columns(small, width, kv + index, padding), Values(sizes.rows * padding));
+  if (sizes.sharded)
+    checkShares(small);
 
   double factor = 1 / std::sqrt(static_cast<double>(sizes.indexHeads * sizes.indexDim));
   for (size_t i = 0; i < weights.size(); ++i)
     down.indexWeights[i] = weights[i] * factor;
+}
+
+/// The parts of the depth that a rank's tasks hand on make up its share, to the bit.
+void LayerMailboxes::checkShares(const Values &small) {
+  size_t queries = sizes.qLora / sizes.ranks, others = sizes.smallRowsPerShare();
+  for (size_t rank = 0; rank < sizes.ranks; ++rank) {
+    Values parts = box("down_part", rank);
+    std::vector<float> sum(sizes.rows * (queries + others));
+    for (size_t i = 0; i < parts.size(); ++i)
+      sum[i % sum.size()] += static_cast<float>(parts[i]);
+    Values share = sideBySide({columns(sharedBox("q_a"), sizes.qLora, rank * queries, queries),
+                               columns(small, others * sizes.ranks, rank * others, others)},
+                              sizes.rows);
+    EXPECT_EQ(Values(sum.begin(), sum.end()), share) << "rank " << rank;
+    EXPECT_GT(parts.size(), sum.size()); // more than one part
+  }
 }
 
 void LayerMailboxes::checkQueries() {
@@ -179,8 +207,8 @@ void LayerMailboxes::checkNewEntries() {
 }
 
 void LayerMailboxes::checkScores() {
-  near("index_q", box("index_q"), layer->index(down).query, oneRounding);
-  Indexing indexing = layer->index(down, box("index_q"));
+  near("index_q", sharedBox("index_q"), layer->index(down).query, oneRounding);
+  Indexing indexing = layer->index(down, sharedBox("index_q"));
   Values scores = box("index_scores");
   for (size_t row = 0; row < sizes.rows; ++row) {
     auto own = llvm::ArrayRef(scores).slice(row * sizes.context, sizes.context);
@@ -402,7 +430,8 @@ TEST_P(LayerMailboxes, HoldWhatTheStagesOfTheReferenceGive) {
 
 INSTANTIATE_TEST_SUITE_P(Layers, LayerMailboxes,
                          testing::Values(Launch{"independent", 0, 256}, Launch{"ordered", 1, 256},
-                                         Launch{"in_sections", 0, 32768}),
+                                         Launch{"in_sections", 0, 32768},
+                                         Launch{"sharded", 0, 256, /*sharded=*/1}),
                          [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace

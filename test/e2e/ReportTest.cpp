@@ -57,6 +57,11 @@ protected:
     return sum;
   }
 
+  /// Bytes that the kernel wrote at a level of the memory.
+  int64_t bytesWritten(llvm::StringRef level) const {
+    return *rank.getObject("bytes")->getObject(level)->getInteger("written");
+  }
+
   json::Object report, rank;
 };
 
@@ -67,6 +72,7 @@ TEST_F(ReportedCosts, AreThoseOfTheEmulatedKernel) {
   // One task selects, so that even its bias is read once.
   EXPECT_EQ(*report.getObject("weight_floor")->getInteger("bytes"),
             bytesRead({"w_o", "w_post", "w_gate", "bias"}));
+  EXPECT_EQ(*report.getInteger("peer_bytes"), bytesWritten("peers"));
 }
 
 // A launch takes fewer experts than a full list has, and each costs alike.
@@ -85,6 +91,33 @@ TEST_F(ReportedCosts, CountFullListsOfExperts) {
   int64_t experts = mfmas({"gate_up", "down"});
   ASSERT_EQ(experts % kGroups, 0);
   EXPECT_EQ(mfmas() - experts + experts / kGroups * groups, *rank.getInteger("mfma"));
+}
+
+// What sharing the projections saves of HBM, and what it sends instead; the bytes from the shapes
+// of the model.
+TEST_F(ReportedCosts, OfSharedProjections) {
+  constexpr int64_t kRows = 4, kRanks = 8, kHidden = 6144, kQueries = 2048, kIndex = 32 * 128;
+  constexpr int64_t kOthers = 736, kPaddedOthers = 8 * 96; // 512 + 64 + 128 + 32
+  json::Object forms[2];
+  for (int sharded : {0, 1}) {
+    forms[sharded] = parsed(MONOC, {MONO_SOURCE_DIR "/models/glm5/layer.mlir", "--report=json",
+                                    "-DS=4", "-DTP=8", "-DSHARD_A=" + std::to_string(sharded)});
+    ASSERT_TRUE(forms[sharded].getObject("weight_floor"));
+  }
+  auto weights = [&](int sharded) {
+    return *forms[sharded].getObject("weight_floor")->getInteger("bytes");
+  };
+  auto sent = [&](int sharded) { return *forms[sharded].getInteger("peer_bytes"); };
+  EXPECT_EQ(weights(0) - weights(1),
+            2 * ((kQueries + kOthers) * kHidden + kIndex * kQueries) -
+                2 * ((kQueries + kPaddedOthers) * kHidden + kIndex * kQueries) / kRanks);
+  // Words of 8 bytes: an f32, or two bf16. Two all-reduces, and then what is shared.
+  constexpr int64_t kAllReduces = 2 * kRows * kHidden / 2;
+  constexpr int64_t kShares = kRows * (kQueries + kPaddedOthers + kIndex / 2) / kRanks;
+  EXPECT_EQ(sent(0), 8 * (kRanks - 1) * kAllReduces);
+  EXPECT_EQ(sent(1), 8 * (kRanks - 1) * (kAllReduces + kShares));
+  EXPECT_EQ(*forms[1].getInteger("hops"), *forms[0].getInteger("hops") + 1);
+  EXPECT_LE(*forms[1].getInteger("hops"), 14);
 }
 
 // The layer at its full size: overlay saves at least half of LDS, and no placement could do with

@@ -31,7 +31,8 @@ Manifest layerManifest(const LayerSizes &sizes) {
                              {"CTX", sizes.context},
                              {"PAGE", sizes.page},
                              {"ORDERED", sizes.ordered},
-                             {"INDEXER", sizes.indexer}})
+                             {"INDEXER", sizes.indexer},
+                             {"SHARD_A", sizes.sharded}})
     manifest.params.emplace_back(name, static_cast<int64_t>(value));
   return manifest;
 }
@@ -123,16 +124,21 @@ private:
 
   void project(size_t s) {
     Vector h = rms(part(in("x"), s * sizes.hidden, sizes.hidden), in("w_in"));
-    Vector all = times(in("w_a"), 0, sizes.paddedDownRows(), h);
-    q.push_back(rms(part(all, 0, sizes.qLora), in("q_norm")));
-    Vector entry = rms(part(all, sizes.qLora, sizes.kvLora), in("kv_norm"));
-    llvm::append_range(entry, part(all, sizes.qLora + sizes.kvLora, sizes.rope));
+    Vector qA, small;
+    size_t queries = sizes.qLora / sizes.shares(), others = sizes.smallRowsPerShare();
+    for (size_t share = 0; share < sizes.shares(); ++share) {
+      llvm::append_range(qA, times(in("w_a", share), 0, queries, h));
+      llvm::append_range(small, times(in("w_a", share), queries, others, h));
+    }
+    q.push_back(rms(qA, in("q_norm")));
+    Vector entry = rms(part(small, 0, sizes.kvLora), in("kv_norm"));
+    llvm::append_range(entry, part(small, sizes.kvLora, sizes.rope));
     rotate(entry, sizes.kvLora, s);
     store("cache_kv", s, entry);
     if (!sizes.indexer)
       return;
-    size_t first = sizes.qLora + sizes.cacheWidth();
-    Vector key = part(all, first, sizes.indexDim);
+    size_t first = sizes.cacheWidth();
+    Vector key = part(small, first, sizes.indexDim);
     double mean = 0, square = 0;
     for (double value : key) {
       mean += value / static_cast<double>(key.size());
@@ -143,11 +149,14 @@ private:
                in("index_norm_b")[i];
     rotate(key, 0, s);
     store("cache_index", s, key);
-    headWeights.push_back(part(all, first + sizes.indexDim, sizes.indexHeads));
+    headWeights.push_back(part(small, first + sizes.indexDim, sizes.indexHeads));
   }
 
   std::vector<int32_t> chooseTokens(size_t s) {
-    Vector query = times(in("w_iq"), 0, sizes.indexHeads * sizes.indexDim, q[s]);
+    Vector query;
+    for (size_t share = 0; share < sizes.shares(); ++share)
+      llvm::append_range(
+          query, times(in("w_iq", share), 0, sizes.indexHeadsPerShare() * sizes.indexDim, q[s]));
     Vector scores(static_cast<size_t>(position(s)) + 1);
     for (size_t head = 0; head < sizes.indexHeads; ++head) {
       rotate(query, head * sizes.indexDim, s);

@@ -55,7 +55,7 @@ Names faultsOf(Problem &problem, llvm::ArrayRef<RankOutputs> outputs) {
 
 struct Variant {
   const char *name;
-  bool ordered, indexer;
+  bool ordered, indexer, sharded = false;
 };
 
 class LayerVariant : public testing::TestWithParam<Variant> {};
@@ -64,6 +64,7 @@ TEST_P(LayerVariant, PassesAKernelThatKnowsOnlyOperands) {
   LayerSizes sizes = smallSizes();
   sizes.ordered = GetParam().ordered;
   sizes.indexer = GetParam().indexer;
+  sizes.sharded = GetParam().sharded;
   Manifest manifest = test::layerManifest(sizes);
   for (uint64_t seed : {1, 2}) {
     auto problem = randomLayer(manifest, seed);
@@ -76,7 +77,9 @@ INSTANTIATE_TEST_SUITE_P(All, LayerVariant,
                          testing::Values(Variant{"independent", false, true},
                                          Variant{"ordered", true, true},
                                          Variant{"given_tokens", false, false},
-                                         Variant{"ordered_given_tokens", true, false}),
+                                         Variant{"ordered_given_tokens", true, false},
+                                         Variant{"sharded", false, true, true},
+                                         Variant{"sharded_given_tokens", false, false, true}),
                          [](const auto &info) { return std::string(info.param.name); });
 
 class TinyGolden : public testing::TestWithParam<const char *> {};

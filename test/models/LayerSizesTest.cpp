@@ -29,7 +29,7 @@ TEST(LayerSizes, AreThoseOfGlm5ByDefault) {
   Manifest manifest = test::layerManifest(sizes);
   auto read = readLayerSizes(manifest);
   ASSERT_TRUE(bool(read)) << llvm::toString(read.takeError());
-  EXPECT_EQ(read->downRows(), 2784u); // 2048 + 576 + 128 + 32
+  EXPECT_EQ(read->smallRows(), 736u); // 576 + 128 + 32
   EXPECT_EQ(read->cacheWidth(), 576u);
   auto describe = [&](const char *name) { return manifest.operand(name)->type.describe(); };
   EXPECT_EQ(describe("w_a"), "bf16 [2784, 6144], row_major");
@@ -54,13 +54,31 @@ TEST(LayerSizes, WithoutIndexerItsOperandsAreGone) {
   EXPECT_EQ(manifest.operand("index_topk")->access, OperandAccess::Update);
   EXPECT_EQ(manifest.operand("w_a")->type.shape[0], 2624);
   sizes.rope = 60; // 2620 rows
-  EXPECT_EQ(sizes.paddedDownRows(), 2624u);
+  EXPECT_EQ(sizes.downRowsPerShare(), 2624u);
+}
+
+TEST(LayerSizes, RanksCanShareWhatAllOfThemNeed) {
+  LayerSizes sizes;
+  sizes.sharded = true;
+  Manifest manifest = test::layerManifest(sizes);
+  auto read = readLayerSizes(manifest);
+  ASSERT_TRUE(bool(read)) << llvm::toString(read.takeError());
+  EXPECT_EQ(manifest.operand("w_a")->type.shape[0], 2048 / 8 + 96); // 736 / 8 in whole tiles
+  EXPECT_EQ(manifest.operand("w_iq")->type.shape[0], 4096 / 8);
+  sizes.indexHeads = 12;
+  EXPECT_EQ(llvm::toString(checkLayerSizes(sizes)),
+            "expected INDEX_HEADS to be a multiple of the ranks that share them = 8, but got 12");
+  sizes.indexHeads = 32;
+  sizes.qLora = 64;
+  EXPECT_EQ(
+      llvm::toString(checkLayerSizes(sizes)),
+      "expected Q_LORA to be a multiple of 16 times the ranks that share it = 128, but got 64");
 }
 
 TEST(LayerSizes, ParametersAreChecked) {
   Manifest manifest = test::layerManifest(LayerSizes{});
   manifest.params.pop_back();
-  EXPECT_EQ(fault(manifest), "kernel 'glm5_layer' has no parameter 'INDEXER'");
+  EXPECT_EQ(fault(manifest), "kernel 'glm5_layer' has no parameter 'SHARD_A'");
   EXPECT_EQ(fault(with("TOPK", -1)), "parameter 'TOPK': expected a size, but got -1");
   EXPECT_EQ(fault(with("TP", 3)), "expected HEADS to be a multiple of TP = 3, but got 64");
   EXPECT_EQ(fault(with("MOE", 128)), "expected MOE to be a multiple of 32 TP = 256, but got 128");

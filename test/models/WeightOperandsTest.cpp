@@ -93,6 +93,36 @@ TEST_F(WeightOperandsTest, KnowsEveryWeightAndNothingElse) {
   }
 }
 
+TEST_F(WeightOperandsTest, SharesOfTheDownProjections) {
+  sizes.sharded = true;
+  sizes.qLora = 32;
+  tensors = LayerTensors(sizes, 3);
+  // 16 rows of q_a and 16 of the other 22 a rank.
+  std::vector<uint8_t> first = bytes(0, "w_a"), second = bytes(1, "w_a");
+  EXPECT_EQ(first.size(), 32u * 64 * 2);
+  EXPECT_EQ(second.size(), 32u * 64 * 2);
+  EXPECT_EQ(bf16(first, 15 * 64 + 2), expected(tensors.qA, 15, 2));
+  EXPECT_EQ(bf16(second, 15 * 64 + 2), expected(tensors.qA, 31, 2));
+  EXPECT_EQ(bf16(first, 16 * 64), expected(tensors.kvA, 0, 0));
+  EXPECT_EQ(bf16(first, (16 + 12) * 64 + 1), expected(tensors.indexK, 0, 1));
+  EXPECT_EQ(bf16(first, (16 + 15) * 64), expected(tensors.indexK, 3, 0));
+  EXPECT_EQ(bf16(second, 16 * 64 + 5), expected(tensors.indexK, 4, 5));
+  EXPECT_EQ(bf16(second, (16 + 4) * 64), expected(tensors.indexWeights, 0, 0));
+  EXPECT_EQ(bf16(second, (16 + 6) * 64), 0);
+  EXPECT_EQ(bf16(second, 31 * 64 + 63), 0);
+}
+
+TEST_F(WeightOperandsTest, SharesOfTheIndexQueries) {
+  EXPECT_EQ(bytes(0, "w_iq"), bytes(1, "w_iq"));
+  EXPECT_EQ(bf16(bytes(1, "w_iq"), 15 * 16), expected(tensors.indexQ, 15, 0));
+  sizes.sharded = true;
+  sizes.qLora = 32;
+  tensors = LayerTensors(sizes, 3);
+  EXPECT_EQ(bytes(1, "w_iq").size(), 8u * 32 * 2);
+  EXPECT_EQ(bf16(bytes(0, "w_iq"), 7 * 32), expected(tensors.indexQ, 7, 0));
+  EXPECT_EQ(bf16(bytes(1, "w_iq"), 7 * 32 + 3), expected(tensors.indexQ, 15, 3));
+}
+
 TEST_F(WeightOperandsTest, DownProjectionsStandBelowEachOther) {
   std::vector<uint8_t> wA = bytes(1, "w_a");
   EXPECT_EQ(bf16(wA, 15 * 64 + 2), expected(tensors.qA, 15, 2));
