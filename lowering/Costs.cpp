@@ -166,6 +166,22 @@ void countHops(const BoundSchedule &schedule, MutableArrayRef<StageCost> stages)
   }
 }
 
+std::vector<MailboxUse> usesOf(const BoundSchedule &schedule) {
+  std::vector<MailboxUse> uses;
+  for (auto mailbox : ScheduleOp(schedule.op).getBody().front().getOps<MailboxOp>()) {
+    MailboxUse &use = uses.emplace_back();
+    use.name = mailbox.getName().str();
+    for (const MemoryAccess &access : schedule.accesses) {
+      if (access.memory != mailbox.getResult())
+        continue;
+      std::vector<std::string> &stages = access.writes ? use.postedBy : use.receivedBy;
+      if (stages.empty() || stages.back() != access.stage.getName()) // accesses are in file order
+        stages.push_back(access.stage.getName().str());
+    }
+  }
+  return uses;
+}
+
 } // namespace
 
 FailureOr<Costs> costsOf(ScheduleOp schedule) {
@@ -195,6 +211,7 @@ FailureOr<Costs> costsOf(ScheduleOp schedule) {
   for (auto [cost, traffic] : llvm::zip_equal(costs.stages, ofStage))
     cost.weightBytes = traffic.bytes();
   costs.weightBytes = all.bytes();
+  costs.mailboxes = usesOf(bound);
   countHops(bound, costs.stages);
   for (const StageCost &stage : costs.stages) {
     costs.peerBytes += stage.peerBytes;

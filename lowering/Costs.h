@@ -21,11 +21,18 @@ struct StageCost {
   int64_t hops = 0;        ///< of the longest chain that ends in the stage
 };
 
+/// Which stages use a mailbox, by name, in file order.
+struct MailboxUse {
+  std::string name;
+  std::vector<std::string> postedBy, receivedBy;
+};
+
 struct Costs {
-  std::vector<StageCost> stages; ///< in file order
-  int64_t weightBytes = 0;       ///< as of a stage, but of all: no kernel can read less
-  int64_t peerBytes = 0;         ///< of all stages
-  int64_t hops = 0;              ///< of the longest chain
+  std::vector<StageCost> stages;     ///< in file order
+  std::vector<MailboxUse> mailboxes; ///< in file order
+  int64_t weightBytes = 0;           ///< as of a stage, but of all: no kernel can read less
+  int64_t peerBytes = 0;             ///< of all stages
+  int64_t hops = 0;                  ///< of the longest chain
 };
 
 /// The costs of a schedule that has passed the checks; fails with a diagnostic where

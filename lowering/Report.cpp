@@ -41,6 +41,15 @@ static json::Array stagesArray(const CompileResult &result) {
   return stages;
 }
 
+/// Says of each mailbox of the manifest which stages use it.
+static void addUses(json::Array &mailboxes, const Costs &costs) {
+  for (auto [value, use] : zip_equal(mailboxes, costs.mailboxes)) {
+    json::Object &mailbox = *value.getAsObject();
+    mailbox["posted_by"] = json::Array(use.postedBy);
+    mailbox["received_by"] = json::Array(use.receivedBy);
+  }
+}
+
 static json::Object arenaObject(const ArenaPlan &plan) {
   json::Array boxes;
   for (const ArenaPlan::Box &box : plan.boxes)
@@ -56,12 +65,13 @@ static json::Object arenaObject(const ArenaPlan &plan) {
                       {"boxes", std::move(boxes)}};
 }
 
-Expected<std::string> reportJson(const CompileResult &result) {
+static Expected<json::Value> reportValue(const CompileResult &result) {
   Expected<json::Value> report = json::parse(result.manifest);
   if (!report)
     return report.takeError();
   json::Object &object = *report->getAsObject();
   object["stages"] = stagesArray(result);
+  addUses(*object.getArray("mailboxes"), result.costs);
   object["hops"] = result.costs.hops;
   object["peer_bytes"] = result.costs.peerBytes;
   object["weight_floor"] =
@@ -70,7 +80,29 @@ Expected<std::string> reportJson(const CompileResult &result) {
   object["lds"] = arenaObject(result.arena);
   if (!result.resources.empty())
     object["resources"] = resourcesObject(result.resources.front());
+  return report;
+}
+
+Expected<std::string> reportJson(const CompileResult &result) {
+  Expected<json::Value> report = reportValue(result);
+  if (!report)
+    return report.takeError();
   return formatv("{0:2}\n", *report).str();
+}
+
+Expected<std::string> reportHtml(const CompileResult &result) {
+  static constexpr StringLiteral kPage =
+#include "lowering/ReportPage.inc"
+      ;
+  Expected<json::Value> report = reportValue(result);
+  if (!report)
+    return report.takeError();
+  // Inside a script element only "</" could end it.
+  std::string data = formatv("{0}", *report).str();
+  for (size_t at = 0; (at = data.find("</", at)) != std::string::npos; at += 3)
+    data.insert(at + 1, "\\");
+  auto [before, after] = StringRef(kPage).split("__REPORT__");
+  return (before + data + after).str();
 }
 
 static std::string shapeText(const json::Object &object) {

@@ -14,4 +14,8 @@ llvm::Expected<std::string> reportText(const CompileResult &result);
 /// finished object under "resources".
 llvm::Expected<std::string> reportJson(const CompileResult &result);
 
+/// The same as one self-contained page for browsers, with pictures: workgroups over the stages, who
+/// hands on what to whom, LDS over the stages.
+llvm::Expected<std::string> reportHtml(const CompileResult &result);
+
 } // namespace mono

@@ -38,14 +38,16 @@ static cl::opt<mono::Emit>
                     clEnumValN(mono::Emit::Hsaco, "hsaco", "code object (default)")),
          cl::cat(outputs));
 static cl::opt<bool> check("check", cl::desc("Run the checks only"), cl::cat(messages));
-enum class ReportKind { None, Text, Json, Svg };
-static cl::opt<ReportKind> report("report", cl::desc("Print stages, memory and resources"),
-                                  cl::ValueOptional, cl::init(ReportKind::None),
-                                  cl::values(clEnumValN(ReportKind::Text, "", ""),
-                                             clEnumValN(ReportKind::Text, "text", "for people"),
-                                             clEnumValN(ReportKind::Json, "json", "for programs"),
-                                             clEnumValN(ReportKind::Svg, "svg", "picture of LDS")),
-                                  cl::cat(messages));
+enum class ReportKind { None, Text, Json, Html, Svg };
+static cl::opt<ReportKind>
+    report("report", cl::desc("Print stages, memory and resources"), cl::ValueOptional,
+           cl::init(ReportKind::None),
+           cl::values(clEnumValN(ReportKind::Text, "", ""),
+                      clEnumValN(ReportKind::Text, "text", "for people"),
+                      clEnumValN(ReportKind::Json, "json", "for programs"),
+                      clEnumValN(ReportKind::Html, "html", "a page for browsers"),
+                      clEnumValN(ReportKind::Svg, "svg", "picture of LDS")),
+           cl::cat(messages));
 static cl::opt<std::string> linker("linker", cl::desc("lld or comgr"), cl::init("lld"),
                                    cl::cat(outputs));
 static cl::opt<uint64_t> watchdog("watchdog",
@@ -133,7 +135,9 @@ static Exit printReport(ReportKind kind, const mono::CompileResult &result) {
     outs() << mono::arenaSvg(result.arena);
     return kGood;
   }
-  auto text = kind == ReportKind::Json ? mono::reportJson(result) : mono::reportText(result);
+  auto text = kind == ReportKind::Json   ? mono::reportJson(result)
+              : kind == ReportKind::Html ? mono::reportHtml(result)
+                                         : mono::reportText(result);
   if (!text)
     return fail(kWrongInput, toString(text.takeError()));
   outs() << *text;
