@@ -161,6 +161,7 @@ llvm::Error lower(ModuleOp module, const CompileOptions &options, TimingScope &t
                   CompileResult &result) {
   PipelineParams params;
   params.watchdogCycles = options.watchdogCycles;
+  params.markers = options.markers;
   for (const auto &[name, value] : options.params)
     params.params.push_back(name + "=" + std::to_string(value));
   TimingScope passes = timing.nest("passes");

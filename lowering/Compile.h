@@ -23,6 +23,8 @@ struct CompileOptions {
   std::string linker = "lld";                          ///< lld or comgr
   /// Cycles a wait may take before the kernel records who waited for what and leaves; 0: for ever.
   int64_t watchdogCycles = 0;
+  /// Instructions that say which task begins, for `monorun --trace` and thread trace.
+  bool markers = false;
   Emit emit = Emit::Hsaco;
   bool costs = false;     ///< fill CompileResult::costs
   bool checkOnly = false; ///< stop after the checks and placement; the result is empty

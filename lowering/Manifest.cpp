@@ -66,7 +66,7 @@ int64_t intAttr(Operation *op, StringRef name) {
 
 } // namespace
 
-std::string manifestOf(ScheduleOp schedule, int64_t watchdogCycles) {
+std::string manifestOf(ScheduleOp schedule, int64_t watchdogCycles, bool markers) {
   Block &body = schedule.getBody().front();
   llvm::json::Object params, source;
   if (auto bound = schedule->getAttrOfType<DictionaryAttr>("mono.params"))
@@ -107,6 +107,8 @@ std::string manifestOf(ScheduleOp schedule, int64_t watchdogCycles) {
   if (watchdogCycles)
     manifest["watchdog"] =
         llvm::json::Object{{"cycles", watchdogCycles}, {"record_offset", watchdogOffset(ctas)}};
+  if (markers)
+    manifest["marker_task_bits"] = kMarkerTaskBits;
   std::string result;
   llvm::raw_string_ostream(result) << llvm::json::Value(std::move(manifest));
   return result;

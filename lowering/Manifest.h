@@ -16,7 +16,11 @@ inline constexpr const char *kManifestAttr = "mono.manifest";
 /// "monoc 0.1.0".
 std::string toolVersion();
 
-/// JSON text for `schedule`, compiled with that watchdog budget (0: none).
-std::string manifestOf(ScheduleOp schedule, int64_t watchdogCycles);
+/// What a marker of a task says: m0 at s_ttracedata. Stages are numbered in file order.
+constexpr int64_t kMarkerTaskBits = 20;
+constexpr int64_t markerOf(int64_t stage, int64_t task) { return stage << kMarkerTaskBits | task; }
+
+/// JSON text for `schedule`, compiled with that watchdog budget (0: none), with or without markers.
+std::string manifestOf(ScheduleOp schedule, int64_t watchdogCycles, bool markers);
 
 } // namespace mono

@@ -53,6 +53,8 @@ def DevicePass : Pass<"mono-lower-to-device", "::mlir::ModuleOp"> {
   let options = [
     Option<"watchdog", "watchdog", "int64_t", /*default=*/"0",
            "cycles a wait may take before the kernel records it and leaves; 0: forever">,
+    Option<"markers", "markers", "bool", /*default=*/"false",
+           "s_ttracedata at the begin of each task, for traces">,
     Option<"skipBarrier", "skip-barrier", "int64_t", /*default=*/"-1",
            "number of a barrier to leave out, for tests of the emulator's race check; -1: none">
   ];

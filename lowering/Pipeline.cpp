@@ -70,7 +70,7 @@ void buildPipeline(OpPassManager &pm, const PipelineParams &params, Step first, 
   if (wanted(Step::Placed))
     pm.addPass(createPlacePass());
   if (wanted(Step::Device))
-    pm.addPass(createDevicePass({params.watchdogCycles}));
+    pm.addPass(createDevicePass({params.watchdogCycles, params.markers}));
   if (wanted(Step::Rocdl))
     addRocdlGroup(pm);
 }

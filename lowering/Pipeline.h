@@ -19,6 +19,7 @@ enum class Step {
 struct PipelineParams {
   llvm::SmallVector<std::string> params; ///< NAME=INT each
   int64_t watchdogCycles = 0;            ///< budget of a wait; 0: for ever
+  bool markers = false;                  ///< say which task begins, for traces
 };
 
 /// Adds the groups from `first` to `last`, both included.

@@ -88,6 +88,9 @@ public:
   /// parameters switch off leave theirs empty.
   llvm::Expected<bool> isPosted(unsigned rank, llvm::StringRef mailbox);
 
+  /// Where the mailboxes of a scope lie on a rank of this process; 0 if the kernel has none there.
+  DevicePtr mailboxMemory(unsigned rank, MailboxScope scope) const;
+
   /// Launches every rank of this process and waits for them. Every operand must be bound. May be
   /// called again without any reset: the kernel advances its epoch words itself. After a launch
   /// that failed the group is broken, because its ranks may be at different epochs: every later

@@ -92,4 +92,11 @@ Expected<bool> Group::isPosted(unsigned rank, StringRef name) {
   return false;
 }
 
+DevicePtr Group::mailboxMemory(unsigned rank, MailboxScope scope) const {
+  for (const Member &member : members)
+    if (member.rank == rank)
+      return scope == MailboxScope::Device ? member.deviceMailboxes : member.peerMailboxes;
+  return 0;
+}
+
 } // namespace mono

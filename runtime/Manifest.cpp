@@ -247,6 +247,8 @@ Expected<Manifest> parseManifest(StringRef text) {
   readHead(fields, manifest);
   readMemory(fields, manifest);
   readLists(fields, manifest);
+  if (fields.has("marker_task_bits"))
+    fields.integer("marker_task_bits", manifest.markerTaskBits, 1, 31);
   if (!fields.failed())
     checkRelations(fields, manifest);
   if (Error error = fields.takeError())

@@ -70,6 +70,9 @@ struct Manifest {
   uint64_t watchdogCycles = 0;
   uint64_t watchdogOffset = 0;
   std::vector<Stage> stages;
+  /// A build with markers: each task begins with s_ttracedata, m0 being its stage's number shifted
+  /// left by this, plus its own. 0: a build without.
+  unsigned markerTaskBits = 0;
 
   /// Null when there is no operand of that name.
   const Operand *operand(llvm::StringRef name) const;

@@ -75,10 +75,11 @@ struct DevicePass : mono::impl::DevicePassBase<DevicePass> {
       OpBuilder builder(schedule);
       auto gpuModule = gpu::GPUModuleOp::create(builder, schedule.getLoc(),
                                                 (schedule.getSymName() + "_module").str());
-      gpuModule->setAttr(kManifestAttr, builder.getStringAttr(manifestOf(schedule, watchdog)));
+      gpuModule->setAttr(kManifestAttr,
+                         builder.getStringAttr(manifestOf(schedule, watchdog, markers)));
       builder.setInsertionPointToStart(gpuModule.getBody());
       gpu::GPUFuncOp func = createKernel(builder, schedule);
-      if (failed(Emitter(schedule, func, watchdog, skipBarrier).emit()))
+      if (failed(Emitter(schedule, func, watchdog, markers, skipBarrier).emit()))
         return signalPassFailure();
       schedule.erase();
     }

@@ -4,6 +4,7 @@
 #include "dialect/Exprs.h"
 #include "dialect/target/Gfx950.h"
 #include "lowering/Check/Boxes.h"
+#include "lowering/Manifest.h"
 #include "mlir/Dialect/AMDGPU/IR/AMDGPUDialect.h"
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -19,11 +20,11 @@ using namespace mlir;
 
 namespace mono {
 
-Emitter::Emitter(ScheduleOp schedule, gpu::GPUFuncOp func, int64_t watchdogCycles,
+Emitter::Emitter(ScheduleOp schedule, gpu::GPUFuncOp func, int64_t watchdogCycles, bool markers,
                  int64_t skipBarrier)
     : KernelBuilder(schedule.getLoc(), skipBarrier), schedule(schedule), func(func),
       threadCount(schedule.getThreads()), ranks(rankCount(schedule)),
-      watchdogCycles(watchdogCycles) {}
+      watchdogCycles(watchdogCycles), markers(markers) {}
 
 LogicalResult Emitter::emit() {
   b.setInsertionPointToStart(&func.getBody().front());
@@ -129,12 +130,21 @@ LogicalResult Emitter::emitBody(StageOp stage, Value task) {
                                          LLVM::AsmDialectAttr(), ArrayAttr())
                    .getRes());
   scalars[stage.getBody().getArgument(0)] = task;
+  if (markers)
+    emitMarker(task);
   for (Operation &op : stage.getBody().front()) {
     b.setLoc(op.getLoc());
     if (failed(emitOp(&op)))
       return failure();
   }
   return success();
+}
+
+/// Tells thread trace, or the emulator, which task begins (Manifest.h, markerOf).
+void Emitter::emitMarker(Value task) {
+  Value word = arith::AddIOp::create(b, toI32(task), constantI32(markerOf(stageIndex, 0)));
+  LLVM::CallIntrinsicOp::create(b, b.getStringAttr("llvm.amdgcn.s.ttracedata"),
+                                ValueRange{readFirstLane(word)});
 }
 
 LogicalResult Emitter::emitOp(Operation *op) {

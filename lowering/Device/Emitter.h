@@ -50,7 +50,7 @@ class Emitter : KernelBuilder {
 public:
   /// `watchdogCycles`: how long a wait may take; 0 for ever. `skipBarrier`: number of a barrier to
   /// leave out, so that tests can see what it was for; -1 for none.
-  Emitter(ScheduleOp schedule, mlir::gpu::GPUFuncOp func, int64_t watchdogCycles,
+  Emitter(ScheduleOp schedule, mlir::gpu::GPUFuncOp func, int64_t watchdogCycles, bool markers,
           int64_t skipBarrier = -1);
 
   /// Emits the whole kernel: prologue, the stages in file order, the epoch's advance.
@@ -67,6 +67,7 @@ private:
   /// Sets `thread`, `lane` and `wave` from the thread's number.
   void locateThread(mlir::Value id);
   mlir::LogicalResult emitStage(StageOp stage);
+  void emitMarker(mlir::Value task);
   mlir::LogicalResult emitBody(StageOp stage, mlir::Value task);
   mlir::LogicalResult emitOp(mlir::Operation *op);
 
@@ -220,6 +221,7 @@ private:
   int64_t threadCount;
   int64_t ranks;
   int64_t watchdogCycles;
+  bool markers;
   int64_t stageIndex = -1; ///< of the stage being emitted
 
   mlir::Value threadId;                      ///< i32

@@ -56,6 +56,8 @@ static cl::opt<uint64_t> watchdog("watchdog",
 static cl::opt<std::string> depfile("depfile",
                                     cl::desc("Write what was read as a rule for make or ninja"),
                                     cl::value_desc("FILE"), cl::cat(outputs));
+static cl::opt<bool> markers("markers", cl::desc("Say at run time which task begins, for traces"),
+                             cl::cat(outputs));
 static cl::opt<bool> warningsAreErrors("Werror", cl::desc("Treat warnings as errors"),
                                        cl::cat(messages));
 static cl::opt<bool> timing("time", cl::desc("Print what each pass took"), cl::cat(messages));
@@ -188,6 +190,7 @@ int main(int argc, char **argv) {
   options.checkOnly = check;
   options.time = timing;
   options.warningsAreErrors = warningsAreErrors;
+  options.markers = markers;
   // LLD parses its own command line with the same library and resets all options on the way.
   const std::string path = output.empty() ? defaultOutput() : output;
   const ReportKind reportKind = report;

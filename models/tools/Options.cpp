@@ -58,8 +58,11 @@ struct CommandLine {
                              cl::value_desc("text|json"),
                              cl::desc("print what the run did"),
                              cl::cat(category)};
-  cl::opt<std::string> trace{"trace", cl::value_desc("F.json"), cl::desc("write a timeline"),
-                             cl::cat(category)};
+  cl::opt<std::string> trace{"trace", cl::value_desc("F.json"),
+                             cl::desc("write a timeline for ui.perfetto.dev"), cl::cat(category)};
+  cl::opt<std::string> breakAt{"break", cl::value_desc("STAGE:TASK"),
+                               cl::desc("stop where the task begins and print registers"),
+                               cl::cat(category)};
 };
 
 /// libLLVM brings options of its own, --stats among them; asking for the list registers them, and
@@ -140,8 +143,8 @@ Error checkTogether(const CommandLine &line, const RunOptions &options) {
     return makeError("--mailboxes says what else to write: expected --outputs");
   if (options.repeat == 0)
     return makeError("--repeat: expected at least 1, but got 0");
-  if (line.trace.getNumOccurrences())
-    return makeError("--trace is not available yet");
+  if (options.wantsMarkers() && options.device != DeviceKind::Emulator)
+    return makeError("--trace and --break are about the emulator: expected --device=emu");
   if (options.adversarialSeed && options.device != DeviceKind::Emulator)
     return makeError("--coherence is about the emulator: expected --device=emu");
   if (!options.checks.empty() && options.device != DeviceKind::Emulator)
@@ -162,6 +165,8 @@ Expected<RunOptions> convert(const CommandLine &line) {
   options.goldenCase = line.goldenCase;
   options.variant = line.variant;
   options.repeat = line.repeat;
+  options.trace = line.trace;
+  options.breakAt = line.breakAt;
   if (line.ranks.getNumOccurrences())
     options.ranks = line.ranks;
   for (const std::string &define : line.defines)

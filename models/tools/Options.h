@@ -36,6 +36,11 @@ struct RunOptions {
   std::string checks; ///< of the emulator, a list as emu::Checks::apply() takes it; empty: default
   uint64_t mfmaOrder = 0; ///< emu::Options::mfmaOrder
   std::string goldenCase;
+  std::string trace;   ///< file for the timeline; empty: none
+  std::string breakAt; ///< STAGE:TASK to stop at; empty: nowhere
+
+  /// Whether the code object must say which task begins.
+  bool wantsMarkers() const { return !trace.empty() || !breakAt.empty(); }
 };
 
 /// Parses the command line. --help and --version print and give Good; a wrong command line is

@@ -5,10 +5,12 @@
 #include "models/tools/Source.h"
 #include "models/tools/StatsReport.h"
 #include "models/tools/TensorFiles.h"
+#include "models/tools/TraceFile.h"
 #include "runtime/EmulatorDevice.h"
 #include "runtime/Group.h"
 #include "runtime/hip/HipNode.h"
 
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
 #include <chrono>
@@ -181,7 +183,8 @@ Expected<Plan> makePlan(const RunOptions &options) {
   Expected<models::Params> params = parameters(options, *golden);
   if (!params)
     return params.takeError();
-  Expected<std::vector<uint8_t>> codeObject = loadSource(options.file, *params);
+  Expected<std::vector<uint8_t>> codeObject =
+      loadSource(options.file, *params, options.wantsMarkers());
   if (!codeObject)
     return codeObject.takeError();
   Expected<Manifest> manifest = readManifest(*codeObject);
@@ -198,8 +201,10 @@ Expected<Plan> makePlan(const RunOptions &options) {
   return Plan{std::move(*codeObject), std::move(*manifest), std::move(*problem)};
 }
 
-emu::Options emulatorOptions(const RunOptions &options) {
+/// `trace` is null unless the run is recorded or stopped.
+emu::Options emulatorOptions(const RunOptions &options, emu::Trace *trace) {
   emu::Options result;
+  result.trace = trace;
   result.mfmaOrder = options.mfmaOrder;
   if (options.adversarialSeed) {
     result.coherence = emu::Coherence::adversarial(*options.adversarialSeed);
@@ -224,17 +229,40 @@ Error save(const RunOptions &options, const Plan &plan, Group &group, const Outp
   return saveOutputs(options.outputs, plan.manifest, outputs, *mailboxes);
 }
 
+Error saveTrace(const std::string &path, const emu::Trace &trace, const Group &group) {
+  std::error_code code;
+  raw_fd_ostream file(path, code, sys::fs::OF_Text);
+  if (code)
+    return makeError("can't write '{}': {}", path, code.message());
+  writeTrace(file, trace, group);
+  file.close();
+  if (!file.has_error())
+    return Error::success();
+  std::string reason = file.error().message();
+  file.clear_error();
+  return makeError("can't write '{}': {}", path, reason);
+}
+
 /// Runs the plan on one device a rank. `machine` is the emulator they belong to, or null. True when
-/// there is no verdict or it is good.
+/// there is no verdict or it is good, or when the run stopped where it should.
 Expected<bool> runOn(ArrayRef<Device *> devices, emu::Machine *machine, Plan &plan,
-                     const RunOptions &options) {
+                     const RunOptions &options, emu::Trace *trace = nullptr) {
   Expected<Group> group = Group::create(devices, plan.codeObject);
   if (!group)
     return group.takeError();
   if (Error error = provideInputs(*group, plan.problem.get(), options))
     return error;
+  if (trace)
+    watchMailboxes(*trace, *group);
   Outcome outcome;
   Expected<Outputs> outputs = launchAll(*group, plan.problem.get(), options.repeat, outcome);
+  if (!options.trace.empty())
+    if (Error error = saveTrace(options.trace, *trace, *group))
+      return joinErrors(outputs.takeError(), std::move(error));
+  if (!outputs && trace && !trace->stoppedState().empty()) {
+    outs() << toString(outputs.takeError()) << '\n' << trace->stoppedState() << '\n';
+    return true;
+  }
   if (!outputs)
     return outputs.takeError();
   if (Error error = save(options, plan, *group, *outputs))
@@ -254,14 +282,30 @@ ExitStatus finish(Expected<bool> good) {
   return *good ? ExitStatus::Good : ExitStatus::BadInput;
 }
 
+/// What the options want of a trace, if they want one.
+Error prepareTrace(emu::Trace &trace, const RunOptions &options, const Manifest &manifest) {
+  if (!options.wantsMarkers())
+    return Error::success();
+  if (options.breakAt.empty())
+    return checkMarkers(manifest);
+  Expected<uint32_t> marker = markerOf(options.breakAt, manifest);
+  if (!marker)
+    return marker.takeError();
+  trace.stopAt(*marker);
+  return Error::success();
+}
+
 ExitStatus runOnEmulator(const RunOptions &options) {
   Expected<Plan> plan = makePlan(options);
   if (!plan)
     return fail(plan.takeError());
-  auto node = EmulatorNode::create(plan->manifest.ranks, emulatorOptions(options));
+  emu::Trace recorder, *trace = options.wantsMarkers() ? &recorder : nullptr;
+  if (Error error = prepareTrace(recorder, options, plan->manifest))
+    return fail(std::move(error));
+  auto node = EmulatorNode::create(plan->manifest.ranks, emulatorOptions(options, trace));
   if (!node)
     return fail(node.takeError());
-  return finish(runOn((*node)->devices(), &(*node)->machine(), *plan, options));
+  return finish(runOn((*node)->devices(), &(*node)->machine(), *plan, options, trace));
 }
 
 ExitStatus noDevice(Error error) {

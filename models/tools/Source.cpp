@@ -40,22 +40,24 @@ static Expected<std::vector<uint8_t>> readCodeObject(StringRef file, const model
   return bytes;
 }
 
-static Expected<std::vector<uint8_t>> compileSchedule(StringRef file,
-                                                      const models::Params &params) {
+static Expected<std::vector<uint8_t>> compileSchedule(StringRef file, const models::Params &params,
+                                                      bool markers) {
 #ifdef MONO_HAVE_COMPILER
   CompileOptions options;
   options.params = params;
+  options.markers = markers;
   return compileFile(file, options);
 #else
   return makeError("{}: this build has no compiler, expected FILE.hsaco", file);
 #endif
 }
 
-Expected<std::vector<uint8_t>> loadSource(StringRef file, const models::Params &params) {
+Expected<std::vector<uint8_t>> loadSource(StringRef file, const models::Params &params,
+                                          bool markers) {
   if (file.ends_with(".hsaco"))
     return readCodeObject(file, params);
   if (file.ends_with(".mlir"))
-    return compileSchedule(file, params);
+    return compileSchedule(file, params, markers);
   return makeError("{}: expected FILE.mlir or FILE.hsaco", file);
 }
 

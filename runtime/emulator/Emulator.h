@@ -25,6 +25,8 @@ enum class MemoryKind : uint8_t {
   PeerVisible, ///< fine-grained, uncached: every rank may load, store and do atomics
 };
 
+class Trace; ///< of runs, Trace.h
+
 /// How memory behaves between waves.
 struct Coherence {
   /// False: every store is visible to everybody at once, workgroups run on several host threads.
@@ -55,6 +57,7 @@ struct Options {
   /// A deadlock must also last this long before it is reported while memory is mapped or shared
   /// that the host or another process may write (mapHost, share).
   unsigned deadlockPatienceMs = 2000;
+  Trace *trace = nullptr;          ///< records the runs on one host thread; not owned
   bool countBankConflicts = false; ///< Stats::ldsBankConflicts; costs time at each LDS access
 };
 

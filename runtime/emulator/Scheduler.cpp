@@ -6,6 +6,7 @@
 #include "runtime/emulator/Dispatcher.h"
 #include "runtime/emulator/RaceGlobal.h"
 #include "runtime/emulator/Text.h"
+#include "runtime/emulator/Trace.h"
 #include "runtime/emulator/exec/Interpreter.h"
 
 #include <algorithm>
@@ -278,6 +279,7 @@ bool Worker::turn(Wave &wave, uint64_t epoch) {
   bool wasPolling = wave.status == WaveStatus::Sleeping || isPolling(wave);
   wave.status = WaveStatus::Running;
   wave.lastRound = round;
+  uint64_t cyclesBefore = wave.cycles;
   uint64_t executed = runWave(wave, adversary ? adversary->quantum() : shared.options.quantum);
   wave.hadFullTurn = wave.status == WaveStatus::Running;
   spend(executed);
@@ -293,6 +295,9 @@ bool Worker::turn(Wave &wave, uint64_t epoch) {
     wave.fruitlessPolls = 0;
   else
     ++wave.fruitlessPolls;
+  if (Trace *trace = shared.options.trace)
+    trace->polledInVain(wave, wasPolling ? wave.cycles - cyclesBefore
+                                         : wave.sleepUnits * Wave::cyclesPerSleepUnit);
   wave.wakeRound = round + backoff(wave);
   return !wasPolling;
 }
@@ -412,6 +417,7 @@ public:
       launch->context.mfmaOrder = options.mfmaOrder;
       launch->context.coherence = caches.get();
       launch->context.race = race.get();
+      launch->context.trace = options.trace;
     }
   }
   RandomSchedule *schedule() { return random.get(); }
@@ -428,8 +434,10 @@ llvm::Error runLaunches(const std::vector<std::unique_ptr<PreparedLaunch>> &laun
                         const Options &options, unsigned ranks, unsigned allocationIds,
                         std::vector<std::vector<std::unique_ptr<ExecStats>>> &stats) {
   unsigned threads = options.threads ? options.threads : std::thread::hardware_concurrency();
-  threads = options.coherence.isAdversarial ? 1 : std::max(threads, 1u);
+  threads = options.coherence.isAdversarial || options.trace ? 1 : std::max(threads, 1u);
   RunMemory memory(launches, options, ranks);
+  if (options.trace)
+    options.trace->beginRun();
   stats.resize(threads);
   for (auto &perRank : stats)
     for (unsigned rank = 0; rank < ranks; ++rank) {

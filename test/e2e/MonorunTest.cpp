@@ -64,7 +64,8 @@ TEST_F(Monorun, UsageIsStatusTwo) {
   fails(2, "--variant is about random inputs: expected --verify", {"x.hsaco", "--variant=large"});
   fails(2, "--mailboxes says what else to write: expected --outputs",
         {"x.hsaco", "--mailboxes=all"});
-  fails(2, "--trace is not available yet", {"x.hsaco", "--trace=t.json"});
+  fails(2, "--trace and --break are about the emulator: expected --device=emu",
+        {"x.hsaco", "--trace=t.json", "--device=hip"});
 }
 
 TEST_F(Monorun, BadFilesAreStatusOne) {
@@ -75,6 +76,8 @@ TEST_F(Monorun, BadFilesAreStatusOne) {
         {put("plain.hsaco", exchangeCodeObject("", 44))});
   fails(1, "is for 2 ranks, but --ranks says 8", {exchange(), "--ranks=8"});
   fails(1, "compiled for S = 4, but -D says 5", {exchange(), "-D", "S=5"});
+  fails(1, "'exchange' does not say which task begins: expected one made with monoc --markers",
+        {exchange(), "--trace=" + path("t.json")});
   fails(1, "has no parameter 'CTX'", {exchange(), "-DCTX=1"});
   fails(1, "no reference is known for schedule 'exchange', only for attn_out_router",
         {exchange(), "--verify"});

@@ -7,13 +7,16 @@ using namespace mono;
 
 namespace {
 
-/// Text of the error, empty if the kernel fits.
+/// Text of the error without the name of the rule, which must end it; empty if the kernel fits.
 std::string check(int64_t vgprs, Residence grid, int64_t staticLds = 0) {
   KernelResources kernel;
   kernel.name = "k";
   kernel.vgprs = vgprs;
   kernel.ldsBytes = staticLds;
-  return toString(checkResidency(kernel, grid));
+  std::string text = toString(checkResidency(kernel, grid));
+  llvm::StringRef message = text;
+  EXPECT_TRUE(message.empty() || message.consume_back(" [monoc --explain=residency]")) << text;
+  return message.str();
 }
 
 TEST(Residency, OneWorkgroupOnEachComputeUnit) {

@@ -182,7 +182,7 @@ uint64_t runWave(Wave &w, uint64_t limit) {
       inst->handler(w, *inst);
     ++executed;
     ++counters[inst->counter];
-    w.cycles += 4;
+    w.cycles += Wave::cyclesPerInstruction;
 
     if (w.status == WaveStatus::Faulted)
       break;

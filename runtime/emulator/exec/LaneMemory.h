@@ -6,6 +6,7 @@
 #include "runtime/emulator/Memory.h"
 #include "runtime/emulator/RaceGlobal.h"
 #include "runtime/emulator/StoreFaults.h"
+#include "runtime/emulator/Trace.h"
 #include "runtime/emulator/exec/ExecStats.h"
 #include "runtime/emulator/exec/LaneTranspose.h"
 #include "runtime/emulator/exec/Workgroup.h"
@@ -282,6 +283,8 @@ void loadLanes(Wave &w, const Instruction &i, const LaneAddresses &at, ReturnPat
   }
   if (RaceGlobal *race = w.workgroup->launch().race)
     race->access(w, i, at, Bytes, RaceGlobal::Kind::Load);
+  if (Trace *trace = w.workgroup->launch().trace)
+    trace->loaded(w, at, Bytes);
   w.waitcnt.issue(path, i, false, w.physicalIndex(i.dst[0]), registers);
 }
 
@@ -295,6 +298,8 @@ void storeLanes(Wave &w, const Instruction &i, const LaneAddresses &at, ReturnPa
     guard = race->guard(i, RaceGlobal::Kind::Store);
     race->access(w, i, at, Bytes, RaceGlobal::Kind::Store);
   }
+  if (Trace *trace = w.workgroup->launch().trace)
+    trace->stored(w, at, Bytes);
   LaneResolver resolver(w, i);
   auto gather = [&](unsigned lane, uint32_t *piece) {
     for (unsigned d = 0; d < registers; ++d)

@@ -1,6 +1,7 @@
 // SOPP, and the scalar instructions that touch the program counter, MODE or hardware registers
 // (CDNA4 ISA 4, "Program Flow Control", and 12.5 SOPP).
 #include "runtime/emulator/Coherence.h"
+#include "runtime/emulator/Trace.h"
 #include "runtime/emulator/exec/Handlers.h"
 #include "runtime/emulator/exec/Workgroup.h"
 
@@ -60,7 +61,7 @@ void waitCounters(Wave &w, const Instruction &i) {
 /// About 64 clocks a unit; at least one unit so that a poll always lets others run.
 void sleep(Wave &w, const Instruction &i) {
   w.sleepUnits = std::max(i.imm & 0x7F, 1u);
-  w.cycles += uint64_t(w.sleepUnits) * 64;
+  w.cycles += w.sleepUnits * Wave::cyclesPerSleepUnit;
   w.status = WaveStatus::Sleeping;
 }
 
@@ -86,10 +87,13 @@ void registerWaits(HandlerTable &t) {
     if (i.imm & 1)
       w.fault("s_sethalt 1: the wave halted itself");
   });
+  t.add("S_TTRACEDATA", [](Wave &w, const Instruction &) {
+    if (Trace *trace = w.workgroup->launch().trace)
+      trace->marker(w, w.m0());
+  });
   // Hints, and caches that the fast memory model does not have.
-  for (const char *name :
-       {"S_NOP", "S_SETPRIO", "S_WAKEUP", "S_ICACHE_INV", "S_INCPERFLEVEL", "S_DECPERFLEVEL",
-        "S_TTRACEDATA", "S_SENDMSG", "S_SENDMSGHALT", "S_SETKILL"})
+  for (const char *name : {"S_NOP", "S_SETPRIO", "S_WAKEUP", "S_ICACHE_INV", "S_INCPERFLEVEL",
+                           "S_DECPERFLEVEL", "S_SENDMSG", "S_SENDMSGHALT", "S_SETKILL"})
     t.add(name, [](Wave &, const Instruction &) {});
 }
 

@@ -29,6 +29,9 @@ inline constexpr unsigned denormF32 = 4,
 inline constexpr unsigned dx10Clamp = 8, ieee = 9, fp16Ovfl = 23, gprIdxEn = 27, vskip = 28;
 } // namespace mode
 
+/// Content of registers nobody wrote: a signalling NaN as a float, absurd as an index or address.
+inline constexpr uint32_t poisonDword = 0x7FA5A5A5;
+
 /// One wavefront of 64 lanes. Plain state with the accessors handlers need; created and owned by a
 /// Workgroup, touched by one host thread at a time.
 class Wave {
@@ -125,8 +128,10 @@ public:
 
   // ---- clocks and scheduling ---------------------------------------------------------------
 
+  static constexpr uint64_t cyclesPerInstruction = 4, cyclesPerSleepUnit = 64;
   uint64_t cycles = 0; ///< modelled clock for s_memtime: 4 a wave instruction, 64 a unit of s_sleep
   uint64_t instructions = 0;
+  int64_t stepShift = 0;       ///< what Trace adds to the instructions in `cycles` for its clock
   uint32_t sleepUnits = 0;     ///< argument of the last s_sleep
   uint64_t sleptAt = 0;        ///< `instructions` at the last s_sleep
   uint64_t lastRound = 0;      ///< scheduler round of the last turn

@@ -2,6 +2,7 @@
 #include "runtime/emulator/exec/Workgroup.h"
 
 #include "runtime/emulator/RaceGlobal.h"
+#include "runtime/emulator/Trace.h"
 #include "runtime/emulator/exec/ExecStats.h"
 #include "runtime/emulator/exec/Hazard.h"
 
@@ -10,9 +11,6 @@
 #include <new>
 
 namespace mono::emu {
-
-/// Content of registers nobody wrote: a signalling NaN as a float, absurd as an index or address.
-static constexpr uint32_t poisonDword = 0x7FA5A5A5;
 
 void Workgroup::AlignedDelete::operator()(uint32_t *p) const {
   ::operator delete[](p, std::align_val_t(64));
@@ -160,19 +158,21 @@ void Workgroup::setUpWorkitemIds(Wave &wave) {
 void Workgroup::arriveAtBarrier(Wave &wave) {
   wave.status = WaveStatus::AtBarrier;
   ++atBarrier;
-  releaseBarrierIfComplete();
+  releaseBarrierIfComplete(&wave);
 }
 
 void Workgroup::waveEnded(Wave &wave) {
   wave.status = WaveStatus::Ended;
   localMemory.dropPendingDma(&wave);
+  if (context.trace)
+    context.trace->ended(wave);
   if (context.coherence)
     context.coherence->close(wave);
   --live;
-  releaseBarrierIfComplete();
+  releaseBarrierIfComplete(nullptr);
 }
 
-void Workgroup::releaseBarrierIfComplete() {
+void Workgroup::releaseBarrierIfComplete(const Wave *arriving) {
   if (live == 0 || atBarrier < live)
     return;
   atBarrier = 0;
@@ -180,6 +180,8 @@ void Workgroup::releaseBarrierIfComplete() {
     raceDetector->barrier(waveList);
   if (context.race)
     context.race->order().barrier(*this);
+  if (context.trace)
+    context.trace->barrier(*this, arriving);
   for (Wave &wave : waveList)
     if (wave.status == WaveStatus::AtBarrier)
       wave.status = WaveStatus::Running;

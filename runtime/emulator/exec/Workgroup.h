@@ -19,6 +19,7 @@ class CoherenceModel;
 class HazardTable;
 class RaceGlobal;
 class StoreFaults;
+class Trace;
 
 /// Register set-up of a kernel, decoded from its descriptor (AMDGPUUsage "Initial Kernel Execution
 /// State").
@@ -56,6 +57,7 @@ struct LaunchContext {
   const AddressSpace *memory = nullptr;
   CoherenceModel *coherence = nullptr;        ///< null: memory is coherent
   RaceGlobal *race = nullptr;                 ///< null unless the check global-race is on
+  Trace *trace = nullptr;                     ///< null unless the run is traced
   StoreFaults *faults = nullptr;              ///< null unless some are planted
   std::shared_ptr<const HazardTable> hazards; ///< null unless the check hazard is on
   Checks checks;
@@ -102,7 +104,8 @@ private:
   void setUpScalars(Wave &wave);
   void setUpWorkitemIds(Wave &wave);
   unsigned workItems() const;
-  void releaseBarrierIfComplete();
+  /// `arriving` is in the middle of its s_barrier; null if a wave has ended.
+  void releaseBarrierIfComplete(const Wave *arriving);
 
   const LaunchContext &context;
   uint64_t id = 0;
