@@ -9,6 +9,11 @@ namespace json = llvm::json;
 
 namespace {
 
+/// Sizes of the layer that emulate in a second.
+const std::string kTiny = "CTX=256 HIDDEN=512 HEADS=16 Q_LORA=256 KV_LORA=128 NOPE=64 ROPE=32 "
+                          "V_DIM=64 INDEX_HEADS=8 INDEX_DIM=64 TOPK=64 EXPERTS=16 MOE=256 "
+                          "CHOSEN=4 SPLITS=2 ";
+
 class ReportedCosts : public ProcessTest {
 protected:
   json::Object parsed(const std::string &program, std::vector<std::string> arguments) {
@@ -23,7 +28,7 @@ protected:
     return value ? std::move(*value->getAsObject()) : json::Object();
   }
 
-  /// Compiles and runs; fills `report` and `rank`, the statistics of rank 0.
+  /// Compiles and runs; fills `report`, `kernel`, and `rank`, the statistics of rank 0.
   void observe(const std::string &file, const std::string &params) {
     std::string path = MONO_SOURCE_DIR "/models/glm5/" + file;
     std::vector<std::string> compile = {path, "--report=json"};
@@ -33,92 +38,145 @@ protected:
         arguments->push_back("-D" + define.str());
     report = parsed(MONOC, compile);
     json::Object stats = parsed(MONORUN, launch);
+    if (const json::Object *object = stats.getObject("kernel"))
+      kernel = *object;
     if (const json::Array *ranks = stats.getArray("ranks"))
       rank = *ranks->front().getAsObject();
   }
 
-  int64_t mfmas(llvm::ArrayRef<llvm::StringRef> stages = {}) const {
-    int64_t sum = 0;
+  /// A number of each stage, or of some.
+  std::vector<int64_t> ofStages(llvm::StringRef number,
+                                llvm::ArrayRef<llvm::StringRef> stages = {}) const {
+    std::vector<int64_t> values;
     for (const json::Value &value : *report.getArray("stages")) {
       const json::Object &stage = *value.getAsObject();
       if (stages.empty() || llvm::is_contained(stages, *stage.getString("name")))
-        sum += *stage.getInteger("mfma");
+        values.push_back(*stage.getInteger(number));
     }
-    return sum;
+    return values;
   }
-  /// Bytes of weights that the kernel read.
-  int64_t bytesRead(llvm::ArrayRef<llvm::StringRef> operands) const {
-    int64_t sum = 0;
+  int64_t mfmas(llvm::ArrayRef<llvm::StringRef> stages = {}) const {
+    return llvm::sum_of(ofStages("mfma", stages), int64_t(0));
+  }
+  /// Bytes that the kernel read of an operand.
+  int64_t bytesRead(llvm::StringRef operand) const {
     for (const json::Value &value : *rank.getArray("memory")) {
       const json::Object &memory = *value.getAsObject();
-      if (llvm::is_contained(operands, *memory.getString("name")))
-        sum += *memory.getInteger("bytes_read");
+      if (*memory.getString("name") == operand)
+        return *memory.getInteger("bytes_read");
     }
-    return sum;
+    return 0;
   }
 
-  /// Bytes that the kernel wrote at a level of the memory.
-  int64_t bytesWritten(llvm::StringRef level) const {
-    return *rank.getObject("bytes")->getObject(level)->getInteger("written");
-  }
-
-  json::Object report, rank;
+  json::Object report, kernel, rank;
 };
 
-TEST_F(ReportedCosts, AreThoseOfTheEmulatedKernel) {
-  observe("attn_out_router.mlir", "S=2 TP=2");
-  ASSERT_TRUE(report.getArray("stages") && rank.getArray("memory"));
-  EXPECT_EQ(mfmas(), *rank.getInteger("mfma"));
-  // One task selects, so that even its bias is read once.
-  EXPECT_EQ(*report.getObject("weight_floor")->getInteger("bytes"),
-            bytesRead({"w_o", "w_post", "w_gate", "bias"}));
-  EXPECT_EQ(*report.getInteger("peer_bytes"), bytesWritten("peers"));
-}
+/// A schedule whose routed experts, if it has any, are those of models/glm5/layer.mlir.
+struct Observed {
+  std::string file, params;
+  int64_t groups = 0, experts = 0; ///< entries of a full list of experts, and all experts
+};
 
-// A launch takes fewer experts than a full list has, and each costs alike.
-TEST_F(ReportedCosts, CountFullListsOfExperts) {
-  observe("layer.mlir", "S=4 TP=2 CTX=256 SPLITS=2 HIDDEN=512 HEADS=16 Q_LORA=256 KV_LORA=128 "
-                        "NOPE=64 ROPE=32 V_DIM=64 INDEX_HEADS=8 INDEX_DIM=64 TOPK=64 EXPERTS=16 "
-                        "MOE=256 CHOSEN=4");
-  ASSERT_TRUE(report.getArray("stages") && rank.getArray("memory"));
-  constexpr int64_t kGroups = 17;                 // 16 rows choose 4 of 16, and the shared one
-  constexpr int64_t kGateUpBytes = 256 * 512 / 2; // of an expert: 2 * 128 units, half a byte each
-  int64_t streamed = bytesRead({"w_gate_up"});
-  ASSERT_EQ(streamed % kGateUpBytes, 0);
-  int64_t groups = streamed / kGateUpBytes;
-  EXPECT_GT(groups, 1);
-  EXPECT_LE(groups, kGroups);
-  int64_t experts = mfmas({"gate_up", "down"});
-  ASSERT_EQ(experts % kGroups, 0);
-  EXPECT_EQ(mfmas() - experts + experts / kGroups * groups, *rank.getInteger("mfma"));
-}
+void PrintTo(const Observed &observed, std::ostream *out) { *out << observed.params; }
 
-// What sharing the projections saves of HBM, and what it sends instead; the bytes from the shapes
-// of the model.
-TEST_F(ReportedCosts, OfSharedProjections) {
-  constexpr int64_t kRows = 4, kRanks = 8, kHidden = 6144, kQueries = 2048, kIndex = 32 * 128;
-  constexpr int64_t kOthers = 736, kPaddedOthers = 8 * 96; // 512 + 64 + 128 + 32
-  json::Object forms[2];
-  for (int sharded : {0, 1}) {
-    forms[sharded] = parsed(MONOC, {MONO_SOURCE_DIR "/models/glm5/layer.mlir", "--report=json",
-                                    "-DS=4", "-DTP=8", "-DSHARD_A=" + std::to_string(sharded)});
-    ASSERT_TRUE(forms[sharded].getObject("weight_floor"));
+class ReportedCostsOf : public ReportedCosts, public testing::WithParamInterface<Observed> {
+protected:
+  void SetUp() override {
+    ReportedCosts::SetUp();
+    observe(GetParam().file, GetParam().params);
+    ASSERT_TRUE(report.getArray("stages") && rank.getArray("memory"));
   }
-  auto weights = [&](int sharded) {
-    return *forms[sharded].getObject("weight_floor")->getInteger("bytes");
-  };
-  auto sent = [&](int sharded) { return *forms[sharded].getInteger("peer_bytes"); };
-  EXPECT_EQ(weights(0) - weights(1),
-            2 * ((kQueries + kOthers) * kHidden + kIndex * kQueries) -
-                2 * ((kQueries + kPaddedOthers) * kHidden + kIndex * kQueries) / kRanks);
-  // Words of 8 bytes: an f32, or two bf16. Two all-reduces, and then what is shared.
-  constexpr int64_t kAllReduces = 2 * kRows * kHidden / 2;
-  constexpr int64_t kShares = kRows * (kQueries + kPaddedOthers + kIndex / 2) / kRanks;
-  EXPECT_EQ(sent(0), 8 * (kRanks - 1) * kAllReduces);
-  EXPECT_EQ(sent(1), 8 * (kRanks - 1) * (kAllReduces + kShares));
-  EXPECT_EQ(*forms[1].getInteger("hops"), *forms[0].getInteger("hops") + 1);
-  EXPECT_LE(*forms[1].getInteger("hops"), 14);
+
+  /// Calls `visit` with every weight that is streamed: its name, bytes, and whether it is one of
+  /// the routed experts.
+  template <typename Visit> void forEachStreamed(Visit visit) const {
+    for (const json::Value &value : *report.getArray("operands")) {
+      const json::Object &operand = *value.getAsObject();
+      if (*operand.getString("layout") == "mfma_rows<16>")
+        visit(*operand.getString("name"), *operand.getInteger("bytes"),
+              operand.getArray("shape")->size() == 3);
+    }
+  }
+
+  /// Experts that the launch took.
+  int64_t expertsTaken() const {
+    int64_t taken = 0;
+    forEachStreamed([&](llvm::StringRef name, int64_t bytes, bool routed) {
+      if (!routed)
+        return;
+      int64_t each = bytes / GetParam().experts;
+      EXPECT_EQ(bytesRead(name) % each, 0) << name.str();
+      EXPECT_TRUE(taken == 0 || taken == bytesRead(name) / each) << name.str();
+      taken = bytesRead(name) / each;
+    });
+    return taken;
+  }
+
+  /// A launch takes fewer experts than a full list has, and each costs alike.
+  void expectMatrixInstructions() const {
+    int64_t ofExperts = 0;
+    if (GetParam().groups != 0) {
+      int64_t taken = expertsTaken(), full = mfmas({"gate_up", "down"});
+      EXPECT_GT(taken, 1);
+      EXPECT_LE(taken, GetParam().groups);
+      ASSERT_EQ(full % GetParam().groups, 0);
+      ofExperts = full - full / GetParam().groups * taken;
+    }
+    EXPECT_EQ(mfmas() - ofExperts, *rank.getInteger("mfma"));
+  }
+
+  /// Streamed weights are read once, though many tasks share them; what else the kernel reads of
+  /// weights (norms, biases) it may read on every workgroup.
+  void expectWeightBytes() const {
+    int64_t streamed = 0, rest = 0;
+    forEachStreamed([&](llvm::StringRef name, int64_t bytes, bool routed) {
+      if (!routed)
+        EXPECT_EQ(bytesRead(name), bytes) << name.str();
+      // No kernel needs more experts than are on a full list.
+      streamed += routed
+                      ? bytes / GetParam().experts * std::min(GetParam().groups, GetParam().experts)
+                      : bytes;
+    });
+    for (const json::Value &value : *report.getArray("operands")) {
+      const json::Object &operand = *value.getAsObject();
+      if (*operand.getString("role") != "weight" || *operand.getString("layout") != "row_major")
+        continue;
+      rest += *operand.getInteger("bytes");
+      EXPECT_GE(bytesRead(*operand.getString("name")), *operand.getInteger("bytes"));
+    }
+    EXPECT_EQ(*report.getObject("weight_floor")->getInteger("bytes"), streamed + rest);
+  }
+
+  void expectPeerBytes() const {
+    EXPECT_EQ(*report.getInteger("peer_bytes"),
+              *rank.getObject("bytes")->getObject("peers")->getInteger("written"));
+  }
+
+  void expectLds() const {
+    int64_t bytes = *kernel.getInteger("lds_bytes");
+    EXPECT_EQ(*report.getObject("lds")->getInteger("bytes"), bytes);
+    std::vector<int64_t> stages = ofStages("lds_bytes");
+    EXPECT_EQ(*llvm::max_element(stages), bytes);
+  }
+};
+
+TEST_P(ReportedCostsOf, AreThoseOfTheEmulatedKernel) {
+  expectMatrixInstructions();
+  expectWeightBytes();
+  expectPeerBytes();
+  expectLds();
 }
+
+INSTANTIATE_TEST_SUITE_P(
+    , ReportedCostsOf,
+    testing::Values(Observed{"attn_out_router.mlir", "S=2 TP=2"},
+                    Observed{"attn_out_router.mlir", "S=8 TP=8"},
+                    // S rows choose 4 of 16 experts each, and all take the shared one.
+                    Observed{"layer.mlir", kTiny + "S=1 TP=1", 5, 17},
+                    Observed{"layer.mlir", kTiny + "S=4 TP=2", 17, 17},
+                    Observed{"layer.mlir", kTiny + "S=4 TP=2 SHARD_A=1", 17, 17},
+                    Observed{"layer.mlir", kTiny + "S=7 TP=2 PAGE=16", 17, 17},
+                    Observed{"layer.mlir", kTiny + "S=2 TP=1 INDEXER=0", 9, 17}));
 
 // The layer at its full size: overlay saves at least half of LDS, and no placement could do with
 // less.

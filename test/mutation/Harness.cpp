@@ -25,6 +25,8 @@ namespace mono::test {
 // Compilation
 //===----------------------------------------------------------------------===//
 
+ScheduleOp scheduleOf(ModuleOp module) { return *module.getOps<ScheduleOp>().begin(); }
+
 OwningOpRef<ModuleOp> bindText(MLIRContext &context, StringRef text, StringRef path,
                                ArrayRef<std::string> params) {
   auto module = parseSourceString<ModuleOp>(text, ParserConfig(&context), path);
@@ -301,6 +303,22 @@ llvm::Expected<std::vector<uint8_t>> runLaunches(ArrayRef<uint8_t> codeObject, u
   if (!manifest)
     return manifest.takeError();
   return Run(*manifest, launches, options, inputs).run(codeObject);
+}
+
+llvm::Expected<std::vector<uint8_t>> outputsOf(ModuleOp placed, int64_t skipBarrier) {
+  constexpr unsigned kLaunches = 3;
+  auto manifest = parseManifest(manifestOf(scheduleOf(placed), /*watchdogCycles=*/0));
+  if (!manifest)
+    return manifest.takeError();
+  auto inputs = Inputs::create(*manifest, kLaunches);
+  if (!inputs)
+    return inputs.takeError();
+  auto compiled = compilePlaced(placed, skipBarrier);
+  if (!compiled)
+    return compiled.takeError();
+  emu::Options options;
+  options.checks = emu::Checks::thorough();
+  return runLaunches(compiled->codeObject, kLaunches, options, *inputs);
 }
 
 } // namespace mono::test

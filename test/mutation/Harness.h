@@ -1,6 +1,7 @@
 // From a bound schedule to its outputs on the emulator, without the command line in between.
 #pragma once
 
+#include "dialect/Mono.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "runtime/emulator/Emulator.h"
 #include "test/mutation/Inputs.h"
@@ -9,6 +10,9 @@
 #include <vector>
 
 namespace mono::test {
+
+/// The schedule of a module that has one.
+ScheduleOp scheduleOf(mlir::ModuleOp module);
 
 /// Parses the text of a schedule file, whose imports are relative to `path`, and binds its
 /// parameters, `NAME=INT` each. Null after a message on stderr.
@@ -38,5 +42,9 @@ llvm::Expected<Compiled> compilePlaced(mlir::ModuleOp module, int64_t skipBarrie
 llvm::Expected<std::vector<uint8_t>> runLaunches(llvm::ArrayRef<uint8_t> codeObject,
                                                  unsigned launches, const emu::Options &options,
                                                  Inputs &inputs);
+
+/// The outputs of three launches of a placed module, which is lowered in place, on inputs of its
+/// own; the emulator checks thoroughly. Errors: as above, and what code generation says.
+llvm::Expected<std::vector<uint8_t>> outputsOf(mlir::ModuleOp placed, int64_t skipBarrier = -1);
 
 } // namespace mono::test

@@ -1,5 +1,5 @@
-// mutation_test [--seed=N] [--mutants=N] [--runs=N] [--seeds=N] [--budget=N]
-//               --all | FILE[:NAME=INT,...]...
+// mutation_test [--seed=N] [--mutants=N] [--runs=N] [--barriers=N] [--seeds=N]
+//               [--budget=N] --all | FILE[:NAME=INT,...]...
 //
 // Puts random mistakes into right schedules. Every mutant is checked; of those the checks accept a
 // sample (or with --all, which takes all schedules of the repository, every one) is compiled and
@@ -120,7 +120,7 @@ bool parse(ArrayRef<char *> arguments, Settings &settings, std::vector<Source> &
   for (StringRef argument : arguments) {
     if (argument == "--all") {
       // Layers take more instructions than the default budget has.
-      settings.runs = ~0u;
+      settings.runs = settings.barriers = ~0u;
       settings.budget = 500;
       for (Source &source : sources = allSources())
         source.file = MONO_SOURCE_DIR "/" + source.file;
@@ -133,14 +133,15 @@ bool parse(ArrayRef<char *> arguments, Settings &settings, std::vector<Source> &
     auto [name, value] = argument.split('=');
     std::map<StringRef, unsigned *> numbers = {{"--mutants", &settings.mutants},
                                                {"--runs", &settings.runs},
+                                               {"--barriers", &settings.barriers},
                                                {"--seeds", &settings.seeds},
                                                {"--budget", &settings.budget}};
     bool bad = name == "--seed"           ? value.getAsInteger(10, settings.seed)
                : numbers.count(name) != 0 ? value.getAsInteger(10, *numbers[name])
                                           : true;
     if (bad) {
-      llvm::errs() << "mutation_test: expected --seed, --mutants, --runs, --seeds or --budget with "
-                      "a number, --all, or a file, but got '"
+      llvm::errs() << "mutation_test: expected --seed, --mutants, --runs, --barriers, --seeds or "
+                      "--budget with a number, --all, or a file, but got '"
                    << argument << "'\n";
       return false;
     }

@@ -38,6 +38,14 @@ std::vector<Source> allSources() {
            "test/schedules/all_reduce.mlir:TP=2",
            "test/lowering/Check/valid.mlir",
            "test/lowering/Check/valid-ranks.mlir",
+           "test/lowering/Bind/movement.mlir:S=3,N=40",
+           "test/lowering/Device/contract.mlir",
+           "test/lowering/Device/mailbox.mlir",
+           "test/lowering/Device/product.mlir",
+           "test/lowering/Device/select.mlir",
+           "test/lowering/Device/tensors.mlir",
+           "test/lowering/Device/watchdog.mlir",
+           "test/lowering/tools/Inputs/small.mlir:S=2",
            "models/glm5/attn_out_router.mlir:S=1,TP=8",
        })
     sources.push_back(parseSource(text));
@@ -65,7 +73,5 @@ std::vector<BoundSource> bindSource(MLIRContext &context, const Source &source) 
   }
   return bound;
 }
-
-ScheduleOp scheduleOf(ModuleOp module) { return *module.getOps<ScheduleOp>().begin(); }
 
 } // namespace mono::test

@@ -2,7 +2,6 @@
 // them.
 #pragma once
 
-#include "dialect/Mono.h"
 #include "test/mutation/Harness.h"
 
 namespace mono::test {
@@ -30,8 +29,5 @@ struct BoundSource {
 
 /// Binds the schedules of a file, which lines `// -----` separate. Empty after a message on stderr.
 std::vector<BoundSource> bindSource(mlir::MLIRContext &context, const Source &source);
-
-/// The schedule of a module that has one.
-ScheduleOp scheduleOf(mlir::ModuleOp module);
 
 } // namespace mono::test

@@ -11,7 +11,8 @@ namespace mono::test {
 struct Settings {
   uint64_t seed = 1;
   unsigned mutants = 1000; ///< of each schedule
-  unsigned runs = 6;       ///< accepted mutants of each schedule that run, and barriers left out
+  unsigned runs = 6;       ///< accepted mutants of each schedule that run
+  unsigned barriers = 6;   ///< of each schedule that are left out, one at a time
   unsigned seeds = 8;      ///< runs of each besides the plain one
   unsigned launches = 3;   ///< of each run
   unsigned budget = 20;    ///< million wave instructions after which a run counts as hanging
