@@ -56,6 +56,8 @@ struct Options {
   /// that the host or another process may write (mapHost, share).
   unsigned deadlockPatienceMs = 2000;
   bool countBankConflicts = false; ///< Stats::ldsBankConflicts; costs time at each LDS access
+  /// Stats::caches and AllocationTraffic::bytesFromHbm; costs time at each memory access.
+  bool modelCaches = false;
 };
 
 /// What a kernel needs, from its descriptor and the code object's metadata.

@@ -2,6 +2,7 @@
 // the load/store bodies that global, flat, scratch and buffer instructions share.
 #pragma once
 
+#include "runtime/emulator/CacheModel.h"
 #include "runtime/emulator/Coherence.h"
 #include "runtime/emulator/Memory.h"
 #include "runtime/emulator/RaceGlobal.h"
@@ -206,6 +207,13 @@ inline bool LaneResolver::store(unsigned lane, uint64_t address, const uint32_t 
   return true;
 }
 
+/// Counts what the accesses of an instruction cost the caches, if anybody wants to know.
+inline void noteCaches(Wave &w, const Instruction &i, const LaneAddresses &at, unsigned bytes,
+                       CacheModel::Kind kind) {
+  if (CacheModel *caches = w.workgroup->launch().caches)
+    caches->access(w, i, at, bytes, kind);
+}
+
 /// How a loaded or stored element meets its register.
 enum class Element : uint8_t {
   Dwords,   ///< Bytes / 4 whole registers
@@ -282,6 +290,7 @@ void loadLanes(Wave &w, const Instruction &i, const LaneAddresses &at, ReturnPat
   }
   if (RaceGlobal *race = w.workgroup->launch().race)
     race->access(w, i, at, Bytes, RaceGlobal::Kind::Load);
+  noteCaches(w, i, at, Bytes, CacheModel::Kind::Load);
   w.waitcnt.issue(path, i, false, w.physicalIndex(i.dst[0]), registers);
 }
 
@@ -295,6 +304,7 @@ void storeLanes(Wave &w, const Instruction &i, const LaneAddresses &at, ReturnPa
     guard = race->guard(i, RaceGlobal::Kind::Store);
     race->access(w, i, at, Bytes, RaceGlobal::Kind::Store);
   }
+  noteCaches(w, i, at, Bytes, CacheModel::Kind::Store);
   LaneResolver resolver(w, i);
   auto gather = [&](unsigned lane, uint32_t *piece) {
     for (unsigned d = 0; d < registers; ++d)
@@ -354,6 +364,7 @@ void loadLanesToLds(Wave &w, const Instruction &i, const LaneAddresses &at, uint
   }
   if (RaceGlobal *race = w.workgroup->launch().race)
     race->access(w, i, at, Bytes, RaceGlobal::Kind::Load);
+  noteCaches(w, i, at, Bytes, CacheModel::Kind::Load);
   w.waitcnt.issue(ReturnPath::Vmem, i, false, 0, 0, true);
   if (highest)
     lds.addPendingDma({lowest, highest, &w, w.waitcnt.ldsDmaIssued(), &i});

@@ -15,6 +15,7 @@
 namespace mono::emu {
 
 class AddressSpace;
+class CacheModel;
 class CoherenceModel;
 class HazardTable;
 class RaceGlobal;
@@ -55,6 +56,7 @@ struct LaunchContext {
   Occupancy occupancy;
   const AddressSpace *memory = nullptr;
   CoherenceModel *coherence = nullptr;        ///< null: memory is coherent
+  CacheModel *caches = nullptr;               ///< null unless caches are modelled
   RaceGlobal *race = nullptr;                 ///< null unless the check global-race is on
   StoreFaults *faults = nullptr;              ///< null unless some are planted
   std::shared_ptr<const HazardTable> hazards; ///< null unless the check hazard is on
