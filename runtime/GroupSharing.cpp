@@ -18,11 +18,13 @@ static Error checkTurns(const Manifest &manifest) {
     return makeError("kernel '{}' can't share mailboxes with others: expected a schedule in which "
                      "every rank receives something from every other one in each launch",
                      manifest.kernel);
-  if (manifest.peerSlots() < 2)
-    return makeError(
-        "kernel '{}' can't share mailboxes with others: expected peers mailboxes of at "
-        "least 2 slots, but got {}",
-        manifest.kernel, manifest.peerSlots());
+  for (const Mailbox &mailbox : manifest.mailboxes)
+    if (mailbox.scope == MailboxScope::Peers &&
+        (mailbox.slots < 2 || mailbox.slots != manifest.peerSlots()))
+      return makeError(
+          "kernel '{}' can't share mailboxes with others: expected at least 2 slots, and "
+          "as many in all peers mailboxes, but '{}' has {}",
+          manifest.kernel, mailbox.name, mailbox.slots);
   return Error::success();
 }
 

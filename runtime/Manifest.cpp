@@ -236,19 +236,10 @@ static void readLists(JsonFields &fields, Manifest &manifest) {
   });
 }
 
-static void checkPeerSlots(JsonFields &fields, const Manifest &manifest) {
-  for (const Mailbox &mailbox : manifest.mailboxes)
-    if (mailbox.scope == MailboxScope::Peers && mailbox.slots != manifest.peerSlots())
-      fields.fail(fmt::format("mailbox '{}': expected {} slots like the other peers mailboxes, but "
-                              "got {}",
-                              mailbox.name, manifest.peerSlots(), mailbox.slots));
-}
-
 static void checkRelations(JsonFields &fields, const Manifest &manifest) {
   checkUnique(fields, manifest.operands, "operand");
   checkUnique(fields, manifest.mailboxes, "mailbox");
   checkMailboxMemory(fields, manifest, MailboxScope::Device, manifest.deviceMailboxBytes, "device");
-  checkPeerSlots(fields, manifest);
   checkMailboxMemory(fields, manifest, MailboxScope::Peers, manifest.peerSlotBytes(),
                      manifest.peerSlots() > 1 ? "slot of the peer" : "peer");
 }
@@ -298,10 +289,11 @@ Expected<const Mailbox *> Manifest::findMailbox(StringRef name) const {
 }
 
 unsigned Manifest::peerSlots() const {
+  unsigned slots = 1;
   for (const Mailbox &mailbox : mailboxes)
     if (mailbox.scope == MailboxScope::Peers)
-      return mailbox.slots;
-  return 1;
+      slots = std::max(slots, mailbox.slots);
+  return slots;
 }
 
 const int64_t *Manifest::param(StringRef name) const {

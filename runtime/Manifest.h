@@ -84,7 +84,7 @@ struct Manifest {
   llvm::Expected<const Mailbox *> findMailbox(llvm::StringRef name) const;
   /// Null when there is no parameter of that name.
   const int64_t *param(llvm::StringRef name) const;
-  /// Slots of the peers mailboxes, which all have equally many; 1 if there are none.
+  /// Slots of the peers mailbox that has most of them; 1 if there are none.
   unsigned peerSlots() const;
   /// Bytes of one slot of all peers mailboxes.
   uint64_t peerSlotBytes() const { return peerMailboxBytes / peerSlots(); }

@@ -134,24 +134,21 @@ LogicalResult placeLds(ScheduleOp schedule) {
   return success();
 }
 
-/// Peers mailboxes get equally many slots, and one slot of all of them lies together, so that
-/// kernels with other mailboxes can take turns in the same memory: a launch writes to its slot
-/// alone.
-int64_t levelPeerSlots(ScheduleOp schedule) {
+/// Slots of the peers mailbox that has most of them.
+int64_t peerSlotsOf(ScheduleOp schedule) {
   int64_t slots = 1;
   for (auto mailbox : schedule.getBody().front().getOps<MailboxOp>())
     if (mailbox.getScope() == Scope::Peers)
       slots = std::max<int64_t>(slots, mailbox.getSlots());
-  for (auto mailbox : schedule.getBody().front().getOps<MailboxOp>())
-    if (mailbox.getScope() == Scope::Peers)
-      mailbox.setSlots(slots);
   return slots;
 }
 
+/// One slot of all peers mailboxes lies together, so that kernels with other mailboxes can take
+/// turns in the same memory: a launch writes to its slot alone.
 LogicalResult placeMailboxes(ScheduleOp schedule) {
   RuleScope rule(schedule.getContext(), "static");
   Builder builder(schedule);
-  int64_t device = 0, peers = 0, peerSlots = levelPeerSlots(schedule);
+  int64_t device = 0, peers = 0, peerSlots = peerSlotsOf(schedule);
   for (auto mailbox : schedule.getBody().front().getOps<MailboxOp>()) {
     bool isPeers = mailbox.getScope() == Scope::Peers;
     int64_t &next = isPeers ? peers : device;

@@ -238,9 +238,10 @@ TEST_F(GroupTest, SharingFaultsAreNamed) {
       faultOf(sharing({{"true", "false"}})),
       "kernel 'exchange' can't share mailboxes with others: expected a schedule in which every "
       "rank receives something from every other one in each launch");
-  EXPECT_EQ(faultOf(sharing({{R"("slots": 2, "shape": [2,)", R"("slots": 1, "shape": [4,)"}})),
-            "kernel 'exchange' can't share mailboxes with others: expected peers mailboxes of at "
-            "least 2 slots, but got 1");
+  EXPECT_EQ(
+      faultOf(sharing({{R"("slots": 2, "shape": [2,)", R"("slots": 1, "shape": [4,)"}})),
+      "kernel 'exchange' can't share mailboxes with others: expected at least 2 slots, and as "
+      "many in all peers mailboxes, but 'parts' has 1");
   EXPECT_EQ(faultOf(sharing({{"\"ctas\": 4", "\"ctas\": 8"}, {"bytes\": 16", "bytes\": 32"}})),
             "kernel 'exchange' has 8 workgroups, but kernel 'exchange', whose mailboxes it is to "
             "share, has 4");
