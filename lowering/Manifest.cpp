@@ -3,7 +3,7 @@
 
 #include "dialect/Describe.h"
 #include "dialect/Exprs.h"
-#include "lowering/Check/Boxes.h"
+#include "lowering/Check/Checks.h"
 #include "lowering/Device/Watchdog.h"
 #include "lowering/Place/Scratch.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -102,6 +102,7 @@ std::string manifestOf(ScheduleOp schedule, int64_t watchdogCycles, bool markers
       {"mailbox_memory",
        llvm::json::Object{{"device", intAttr(schedule, "mono.device_mailbox_bytes")},
                           {"peers", intAttr(schedule, "mono.peer_mailbox_bytes")}}},
+      {"hears_all", schedule->hasAttr(kHearsAllAttr)},
       {"epoch_bytes", watchdogCycles ? watchdogOffset(ctas) + kWatchdogBytes : ctas * 4},
       {"stages", std::move(stages)}};
   if (watchdogCycles)

@@ -209,7 +209,7 @@ static mono_kernel_info describe(const CompiledKernel &kernel) {
                     size.alignment,
                     manifest.deviceMailboxBytes,
                     manifest.epochBytes,
-                    uint64_t(8) * manifest.ranks,
+                    manifest.peerTableBytes(),
                     manifest.peerMailboxBytes};
   info.cache_note = kernel.cacheNote.c_str();
   return info;

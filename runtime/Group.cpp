@@ -115,9 +115,9 @@ Error Group::poisonOutputs() {
 /// The order docs/manifest.md fixes.
 std::vector<uint8_t> Group::kernargs(const Member &member) const {
   std::vector<DevicePtr> pointers = member.operands;
-  pointers.push_back(member.deviceMailboxes);
-  pointers.push_back(member.peerTable);
-  pointers.push_back(member.epochs);
+  pointers.push_back(member.exchange->deviceMailboxes);
+  pointers.push_back(member.exchange->peerTable);
+  pointers.push_back(member.exchange->epochs);
   std::vector<uint8_t> bytes(contract.kernargBytes());
   for (size_t i = 0; i < pointers.size(); ++i)
     support::endian::write64le(&bytes[8 * i], pointers[i]);
@@ -146,8 +146,8 @@ Error Group::prepare(Member &member) {
 }
 
 Error Group::prepare() {
-  if (!broken.empty())
-    return makeError("the group is broken by an earlier launch and must be made anew: {}", broken);
+  if (const std::string &failure = members.front().exchange->failure; !failure.empty())
+    return makeError("the group is broken by an earlier launch and must be made anew: {}", failure);
   for (Member &member : members)
     if (Error error = prepare(member))
       return error;
@@ -186,8 +186,10 @@ Error Group::startAll(ArrayRef<StreamHandle> streams) {
 }
 
 Error Group::breakWith(Error error) {
-  broken = toString(std::move(error));
-  return makeError("{}", broken);
+  std::string failure = toString(std::move(error));
+  for (Member &member : members)
+    member.exchange->failure = failure;
+  return makeError("{}", failure);
 }
 
 Error Group::checkWatchdogs() {
@@ -197,7 +199,7 @@ Error Group::checkWatchdogs() {
   for (Member &member : members) {
     WatchdogRecord record;
     auto bytes = MutableArrayRef(reinterpret_cast<uint8_t *>(&record), sizeof(record));
-    if (Error error = member.device->read(member.epochs + contract.watchdogOffset, bytes))
+    if (Error error = member.device->read(member.exchange->epochs + contract.watchdogOffset, bytes))
       return joinErrors(std::move(result), std::move(error));
     if (record.state != 0)
       result = joinErrors(std::move(result), makeError("{}", record.describe(contract)));

@@ -34,12 +34,19 @@ struct Workspace {
   DevicePtr peers = 0;
 };
 
+class Group;
+
 struct GroupOptions {
   /// Forget the contents of operands with access write before each launch(), so that an element the
   /// kernel leaves out is found. Costs host work a launch; enqueue() never does it.
   bool poisonOutputs = true;
   /// One for each rank of this process, or none: then the group allocates.
   std::vector<Workspace> workspaces = {};
+  /// A group on the same devices whose mailboxes, epoch words and peer tables the new one uses too,
+  /// instead of having its own; of the kernels that share, the one that needs most makes the first
+  /// group. Launches of all these groups must be ordered, alike on all ranks, and when one fails,
+  /// all groups are broken. Not for join(). docs/rationale.md says why this is safe.
+  const Group *sharedWith = nullptr;
 };
 
 class Group {
@@ -93,8 +100,8 @@ public:
 
   /// Launches every rank of this process and waits for them. Every operand must be bound. May be
   /// called again without any reset: the kernel advances its epoch words itself. After a launch
-  /// that failed the group is broken, because its ranks may be at different epochs: every later
-  /// launch is an error, and a new group must be made.
+  /// that failed the group is broken, and those that share its mailboxes, because its ranks may be
+  /// at different epochs: every later launch is an error, and new groups must be made.
   llvm::Error launch();
 
   /// Fixes and checks the launches of the ranks of this process, as far as something was bound
@@ -115,21 +122,29 @@ public:
   llvm::Error check();
 
 private:
+  /// What a rank exchanges data through. Groups that share have one.
+  struct Exchange {
+    std::vector<DeviceBuffer> owned; ///< what of it the library allocated or mapped
+    DevicePtr deviceMailboxes = 0, peerMailboxes = 0, epochs = 0, peerTable = 0;
+    uint64_t deviceBytes = 0;   ///< of the device mailboxes
+    uint64_t peerSlotBytes = 0; ///< from a slot of the peer mailboxes to the next
+    std::string failure;        ///< of a launch; the ranks may be at different epochs since
+  };
   /// A rank of this process.
   struct Member {
     unsigned rank = 0;
     Device *device = nullptr;
     std::unique_ptr<LoadedCodeObject> codeObject;
     const Kernel *kernel = nullptr;
-    /// Memory of the group: mailboxes, epoch words, peer table, mappings of peers.
-    std::vector<DeviceBuffer> memory;
-    DevicePtr deviceMailboxes = 0, peerMailboxes = 0, epochs = 0, peerTable = 0;
+    std::shared_ptr<Exchange> exchange;
     std::vector<DeviceBuffer> owned; ///< one an operand; empty where the caller's memory is bound
     std::vector<DevicePtr> operands; ///< one an operand; 0 while unbound
     std::unique_ptr<PreparedLaunch> prepared; ///< null when something was bound since
   };
   Group() = default;
 
+  static llvm::Error checkSharing(const Manifest &manifest, const Group &other,
+                                  const GroupOptions &options);
   static llvm::Expected<Group> checked(llvm::ArrayRef<Device *> devices,
                                        llvm::ArrayRef<uint8_t> codeObject, GroupOptions options);
   /// What the watchdogs of the ranks of this process have recorded.
@@ -140,9 +155,11 @@ private:
   std::vector<uint8_t> slotOfZeros(const Mailbox &mailbox, uint32_t tag) const;
   llvm::Error breakWith(llvm::Error error);
   llvm::Error addMember(unsigned rank, Device &device, llvm::ArrayRef<uint8_t> codeObject);
+  llvm::Error makeExchange(Member &member);
   llvm::Error allocateWorkspace(Member &member);
   llvm::Error adoptWorkspace(Member &member, const Workspace &workspace);
   llvm::Error clearWorkspace(Member &member);
+  llvm::Error shareExchange(Member &member, const Group &other);
   llvm::Error fillPeerTable(Member &member, llvm::ArrayRef<DevicePtr> mailboxes);
 
   static llvm::Expected<Group> startJoin(Device &device, llvm::ArrayRef<uint8_t> codeObject,
@@ -168,7 +185,6 @@ private:
   Manifest contract;
   GroupOptions options;
   std::vector<Member> members;
-  std::string broken; ///< the failure of an earlier launch
 };
 
 } // namespace mono

@@ -15,6 +15,9 @@ namespace mono {
 Expected<Group> Group::startJoin(Device &device, ArrayRef<uint8_t> codeObject,
                                  const ipc::Rendezvous &rendezvous, GroupOptions options,
                                  ipc::GroupCard &card) {
+  if (options.sharedWith)
+    return makeError("expected mailboxes of its own for a group of several processes: groups share "
+                     "theirs within a process only");
   Expected<Group> group = checked(&device, codeObject, std::move(options));
   if (!group)
     return group;
@@ -25,7 +28,8 @@ Expected<Group> Group::startJoin(Device &device, ArrayRef<uint8_t> codeObject,
   if (Error error = group->addMember(rendezvous.rank(), device, codeObject))
     return error;
   card = ipc::describeGroup(manifest, codeObject);
-  Expected<IpcMemory> mailboxes = device.exportMemory(group->members.front().peerMailboxes);
+  Expected<IpcMemory> mailboxes =
+      device.exportMemory(group->members.front().exchange->peerMailboxes);
   if (!mailboxes)
     return mailboxes.takeError();
   card.mailboxes = *mailboxes;
@@ -38,7 +42,7 @@ Error Group::connect(ArrayRef<ipc::GroupCard> cards) {
   std::vector<DevicePtr> mailboxes;
   for (unsigned rank = 0; rank < cards.size(); ++rank) {
     if (rank == member.rank) {
-      mailboxes.push_back(member.peerMailboxes);
+      mailboxes.push_back(member.exchange->peerMailboxes);
       continue;
     }
     Expected<DeviceBuffer> buffer =
@@ -46,7 +50,7 @@ Error Group::connect(ArrayRef<ipc::GroupCard> cards) {
     if (!buffer)
       return addContext(buffer.takeError(), fmt::format("mailboxes of rank {}", rank));
     mailboxes.push_back(buffer->ptr());
-    member.memory.push_back(std::move(*buffer));
+    member.exchange->owned.push_back(std::move(*buffer));
   }
   return fillPeerTable(member, mailboxes);
 }

@@ -40,7 +40,7 @@ static Error stripTags(const TensorType &type, ArrayRef<uint8_t> slot, uint32_t 
 /// As the first workgroup counts them; when no launch is under way, all count the same.
 Expected<uint32_t> Group::finishedLaunches(const Member &member) const {
   uint8_t count[4];
-  if (Error error = member.device->read(member.epochs, count))
+  if (Error error = member.device->read(member.exchange->epochs, count))
     return error;
   return read32le(count);
 }
@@ -55,10 +55,12 @@ Expected<Group::Slot> Group::readLastSlot(unsigned rank, const Mailbox &mailbox)
   if (*launches == 0)
     return makeError("mailbox '{}' of rank {}: expected a finished launch, but there was none",
                      mailbox.name, rank);
-  DevicePtr memory =
-      mailbox.scope == MailboxScope::Peers ? (*member)->peerMailboxes : (*member)->deviceMailboxes;
-  Slot slot{std::vector<uint8_t>(mailbox.bytes / mailbox.slots), *launches};
-  DevicePtr from = memory + mailbox.offset + *launches % mailbox.slots * slot.words.size();
+  const Exchange &exchange = *(*member)->exchange;
+  bool isPeers = mailbox.scope == MailboxScope::Peers;
+  DevicePtr memory = isPeers ? exchange.peerMailboxes : exchange.deviceMailboxes;
+  uint64_t stride = isPeers ? exchange.peerSlotBytes : mailbox.slotBytes();
+  Slot slot{std::vector<uint8_t>(mailbox.slotBytes()), *launches};
+  DevicePtr from = memory + mailbox.offset + *launches % mailbox.slots * stride;
   if (Error error = (*member)->device->read(from, slot.words))
     return error;
   return slot;

@@ -13,7 +13,7 @@ namespace mono {
 /// One slot of a tagged mailbox as a launch with this tag leaves it when it posts nothing but zeros
 /// (docs/manifest.md). Zero is an index that exists, whatever the words are used for.
 std::vector<uint8_t> Group::slotOfZeros(const Mailbox &mailbox, uint32_t tag) const {
-  std::vector<uint8_t> words(mailbox.bytes / mailbox.slots);
+  std::vector<uint8_t> words(mailbox.slotBytes());
   for (size_t at = 0; at < words.size(); at += 8)
     support::endian::write32le(&words[at + 4], tag);
   return words;
@@ -37,9 +37,11 @@ Error Group::release(Member &missing, StreamHandle stream) {
     if (mailbox.scope != MailboxScope::Peers || mailbox.kind != MailboxKind::Tagged)
       continue;
     slots.push_back(slotOfZeros(mailbox, tag));
-    uint64_t offset = mailbox.offset + tag % mailbox.slots * slots.back().size();
-    for (const Member &member : members)
-      patches.push_back({member.peerMailboxes + offset, slots.back()});
+    for (const Member &member : members) {
+      const Exchange &exchange = *member.exchange;
+      uint64_t offset = mailbox.offset + tag % mailbox.slots * exchange.peerSlotBytes;
+      patches.push_back({exchange.peerMailboxes + offset, slots.back()});
+    }
   }
   return missing.device->writeAside(patches);
 }

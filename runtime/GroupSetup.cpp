@@ -18,7 +18,7 @@ static uint64_t aligned(uint64_t bytes) {
 
 WorkspaceSize workspaceSize(const Manifest &manifest) {
   return {aligned(manifest.deviceMailboxBytes) + aligned(manifest.epochBytes) +
-              aligned(8 * manifest.ranks),
+              aligned(manifest.peerTableBytes()),
           aligned(manifest.peerMailboxBytes)};
 }
 
@@ -47,6 +47,9 @@ Expected<Group> Group::checked(ArrayRef<Device *> devices, ArrayRef<uint8_t> cod
   for (const Device *device : devices)
     if (Error error = checkDevice(*manifest, device->properties()))
       return error;
+  if (options.sharedWith)
+    if (Error error = checkSharing(*manifest, *options.sharedWith, options))
+      return error;
   if (!options.workspaces.empty() && options.workspaces.size() != devices.size())
     return makeError("expected no workspaces or {}, one a device, but got {}", devices.size(),
                      options.workspaces.size());
@@ -70,9 +73,11 @@ Expected<Group> Group::create(ArrayRef<Device *> devices, ArrayRef<uint8_t> code
   for (unsigned rank = 0; rank < devices.size(); ++rank)
     if (Error error = group->addMember(rank, *devices[rank], codeObject))
       return addContext(std::move(error), fmt::format("rank {}", rank));
+  if (group->options.sharedWith) // whose tables are filled
+    return group;
   std::vector<DevicePtr> mailboxes;
   for (const Member &member : group->members)
-    mailboxes.push_back(member.peerMailboxes);
+    mailboxes.push_back(member.exchange->peerMailboxes);
   for (Member &member : group->members)
     if (Error error = group->fillPeerTable(member, mailboxes))
       return addContext(std::move(error), fmt::format("rank {}", member.rank));
@@ -91,11 +96,8 @@ Error Group::addMember(unsigned rank, Device &device, ArrayRef<uint8_t> codeObje
   if (!kernel)
     return kernel.takeError();
   member.kernel = *kernel;
-  if (Error error = options.workspaces.empty()
-                        ? allocateWorkspace(member)
-                        : adoptWorkspace(member, options.workspaces[members.size()]))
-    return error;
-  if (Error error = clearWorkspace(member))
+  if (Error error =
+          options.sharedWith ? shareExchange(member, *options.sharedWith) : makeExchange(member))
     return error;
   member.owned.resize(contract.operands.size());
   member.operands.resize(contract.operands.size());
@@ -107,7 +109,20 @@ Error Group::addMember(unsigned rank, Device &device, ArrayRef<uint8_t> codeObje
   return Error::success();
 }
 
+/// Mailboxes, epoch words and a peer table of the group's own, all zero.
+Error Group::makeExchange(Member &member) {
+  member.exchange = std::make_shared<Exchange>();
+  member.exchange->deviceBytes = contract.deviceMailboxBytes;
+  member.exchange->peerSlotBytes = contract.peerSlotBytes();
+  if (Error error = options.workspaces.empty()
+                        ? allocateWorkspace(member)
+                        : adoptWorkspace(member, options.workspaces[members.size()]))
+    return error;
+  return clearWorkspace(member);
+}
+
 Error Group::allocateWorkspace(Member &member) {
+  Exchange &exchange = *member.exchange;
   struct Wanted {
     DevicePtr &address;
     uint64_t bytes;
@@ -115,18 +130,18 @@ Error Group::allocateWorkspace(Member &member) {
     MemoryKind kind;
   };
   for (const Wanted &wanted :
-       {Wanted{member.deviceMailboxes, contract.deviceMailboxBytes, "device mailboxes",
+       {Wanted{exchange.deviceMailboxes, contract.deviceMailboxBytes, "device mailboxes",
                MemoryKind::Local},
-        Wanted{member.peerMailboxes, contract.peerMailboxBytes, "peer mailboxes",
+        Wanted{exchange.peerMailboxes, contract.peerMailboxBytes, "peer mailboxes",
                MemoryKind::PeerVisible},
-        Wanted{member.epochs, contract.epochBytes, "epoch words", MemoryKind::Local},
-        Wanted{member.peerTable, 8 * contract.ranks, "peer table", MemoryKind::Local}}) {
+        Wanted{exchange.epochs, contract.epochBytes, "epoch words", MemoryKind::Local},
+        Wanted{exchange.peerTable, contract.peerTableBytes(), "peer table", MemoryKind::Local}}) {
     Expected<DeviceBuffer> buffer = DeviceBuffer::allocate(
         *member.device, atLeastAWord(wanted.bytes), wanted.name, wanted.kind);
     if (!buffer)
       return buffer.takeError();
     wanted.address = buffer->ptr();
-    member.memory.push_back(std::move(*buffer));
+    exchange.owned.push_back(std::move(*buffer));
   }
   return Error::success();
 }
@@ -138,28 +153,31 @@ Error Group::adoptWorkspace(Member &member, const Workspace &workspace) {
                        WorkspaceSize::alignment, address);
   if (Error error = member.device->checkPeerVisible(workspace.peers, workspaceSize(contract).peers))
     return addContext(std::move(error), "workspace");
-  member.deviceMailboxes = workspace.local;
-  member.epochs = member.deviceMailboxes + aligned(contract.deviceMailboxBytes);
-  member.peerTable = member.epochs + aligned(contract.epochBytes);
-  member.peerMailboxes = workspace.peers;
+  Exchange &exchange = *member.exchange;
+  exchange.deviceMailboxes = workspace.local;
+  exchange.epochs = exchange.deviceMailboxes + aligned(contract.deviceMailboxBytes);
+  exchange.peerTable = exchange.epochs + aligned(contract.epochBytes);
+  exchange.peerMailboxes = workspace.peers;
   return Error::success();
 }
 
 Error Group::clearWorkspace(Member &member) {
-  for (auto [address, bytes] : {std::pair(member.deviceMailboxes, contract.deviceMailboxBytes),
-                                std::pair(member.peerMailboxes, contract.peerMailboxBytes),
-                                std::pair(member.epochs, contract.epochBytes),
-                                std::pair(member.peerTable, uint64_t(8) * contract.ranks)})
+  const Exchange &exchange = *member.exchange;
+  for (auto [address, bytes] : {std::pair(exchange.deviceMailboxes, contract.deviceMailboxBytes),
+                                std::pair(exchange.peerMailboxes, contract.peerMailboxBytes),
+                                std::pair(exchange.epochs, contract.epochBytes),
+                                std::pair(exchange.peerTable, contract.peerTableBytes())})
     if (Error error = member.device->fill(address, 0, atLeastAWord(bytes)))
       return error;
   return Error::success();
 }
 
 Error Group::fillPeerTable(Member &member, ArrayRef<DevicePtr> mailboxes) {
-  std::vector<uint8_t> table(8 * mailboxes.size());
+  std::vector<uint8_t> table(contract.peerTableBytes());
   for (size_t rank = 0; rank < mailboxes.size(); ++rank)
     support::endian::write64le(&table[8 * rank], mailboxes[rank]);
-  return member.device->write(member.peerTable, table);
+  support::endian::write64le(&table[8 * mailboxes.size()], member.exchange->peerSlotBytes);
+  return member.device->write(member.exchange->peerTable, table);
 }
 
 } // namespace mono

@@ -88,6 +88,16 @@ const json::Value *JsonFields::get(StringRef key, StringRef expected) {
   return value;
 }
 
+void JsonFields::boolean(StringRef key, bool &out) {
+  const json::Value *value = get(key, "a boolean");
+  if (!value)
+    return;
+  if (std::optional<bool> given = value->getAsBoolean())
+    out = *given;
+  else
+    wrongKind(key, "a boolean", *value);
+}
+
 void JsonFields::string(StringRef key, std::string &out) {
   const json::Value *value = get(key, "a string");
   if (!value)

@@ -31,6 +31,7 @@ public:
   bool has(llvm::StringRef key) const { return object.get(key) != nullptr; }
   /// Reads a non-empty string.
   void string(llvm::StringRef key, std::string &out);
+  void boolean(llvm::StringRef key, bool &out);
   /// Reads an integer in [min, max].
   void integer(llvm::StringRef key, int64_t &out, int64_t min, int64_t max);
   /// Unsigned twin of the above.

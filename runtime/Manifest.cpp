@@ -122,16 +122,20 @@ static Mailbox readMailbox(JsonFields &fields) {
   return mailbox;
 }
 
-/// Every mailbox of `scope` lies inside its memory and overlaps no other.
+/// Every mailbox of `scope` lies inside its memory, of peers inside a slot of it, and overlaps no
+/// other.
 static void checkMailboxMemory(JsonFields &fields, const Manifest &manifest, MailboxScope scope,
                                uint64_t memoryBytes, StringRef memoryName) {
+  auto bytesOf = [&](const Mailbox &mailbox) {
+    return scope == MailboxScope::Peers ? mailbox.slotBytes() : mailbox.bytes;
+  };
   std::vector<const Mailbox *> boxes;
   for (const Mailbox &mailbox : manifest.mailboxes)
     if (mailbox.scope == scope)
       boxes.push_back(&mailbox);
   llvm::sort(boxes, [](const Mailbox *a, const Mailbox *b) { return a->offset < b->offset; });
   for (size_t i = 0; i < boxes.size(); ++i) {
-    uint64_t end = boxes[i]->offset + boxes[i]->bytes;
+    uint64_t end = boxes[i]->offset + bytesOf(*boxes[i]);
     if (end > memoryBytes)
       fields.fail(
           fmt::format("mailbox '{}' ends at byte {}, but the {} mailbox memory has {} bytes",
@@ -198,6 +202,8 @@ static void readMemory(JsonFields &fields, Manifest &manifest) {
     memory.integer("device", manifest.deviceMailboxBytes, 0, maxBytes);
     memory.integer("peers", manifest.peerMailboxBytes, 0, maxBytes);
   });
+  if (fields.has("hears_all"))
+    fields.boolean("hears_all", manifest.hearsAll);
   fields.integer("epoch_bytes", manifest.epochBytes, 0, maxBytes);
   const uint64_t words = uint64_t(4) * manifest.ctas;
   uint64_t expected = words;
@@ -234,7 +240,8 @@ static void checkRelations(JsonFields &fields, const Manifest &manifest) {
   checkUnique(fields, manifest.operands, "operand");
   checkUnique(fields, manifest.mailboxes, "mailbox");
   checkMailboxMemory(fields, manifest, MailboxScope::Device, manifest.deviceMailboxBytes, "device");
-  checkMailboxMemory(fields, manifest, MailboxScope::Peers, manifest.peerMailboxBytes, "peer");
+  checkMailboxMemory(fields, manifest, MailboxScope::Peers, manifest.peerSlotBytes(),
+                     manifest.peerSlots() > 1 ? "slot of the peer" : "peer");
 }
 
 Expected<Manifest> parseManifest(StringRef text) {
@@ -281,6 +288,14 @@ Expected<const Operand *> Manifest::findOperand(StringRef name) const {
 
 Expected<const Mailbox *> Manifest::findMailbox(StringRef name) const {
   return findNamed(mailboxes, "mailbox", name, kernel);
+}
+
+unsigned Manifest::peerSlots() const {
+  unsigned slots = 1;
+  for (const Mailbox &mailbox : mailboxes)
+    if (mailbox.scope == MailboxScope::Peers)
+      slots = std::max(slots, mailbox.slots);
+  return slots;
 }
 
 const int64_t *Manifest::param(StringRef name) const {

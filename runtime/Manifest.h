@@ -27,8 +27,9 @@ struct Operand {
 enum class MailboxKind { Tagged, Counted };
 enum class MailboxScope { Device, Peers };
 
-/// One mailbox inside the device or peer mailbox memory. Offset and bytes are in bytes, all slots
-/// included.
+/// One mailbox inside the device or peer mailbox memory. Bytes are of all slots. Slots of a device
+/// mailbox lie one behind the other; those of peers mailboxes are peerSlotBytes() apart or more, as
+/// the memory has it, with `offset` counted from the beginning of a slot.
 struct Mailbox {
   std::string name;
   MailboxKind kind = MailboxKind::Tagged;
@@ -37,6 +38,8 @@ struct Mailbox {
   TensorType type;
   uint64_t offset = 0;
   uint64_t bytes = 0;
+
+  uint64_t slotBytes() const { return bytes / slots; }
 };
 
 struct Stage {
@@ -64,6 +67,8 @@ struct Manifest {
   std::vector<Mailbox> mailboxes;
   uint64_t deviceMailboxBytes = 0;
   uint64_t peerMailboxBytes = 0;
+  /// In each launch every rank waits for words of every other one.
+  bool hearsAll = false;
   uint64_t epochBytes = 0;
   /// A watchdog build: the budget of a wait in cycles (0: none), and where in the epoch memory the
   /// first wait that failed is recorded.
@@ -82,6 +87,12 @@ struct Manifest {
   llvm::Expected<const Mailbox *> findMailbox(llvm::StringRef name) const;
   /// Null when there is no parameter of that name.
   const int64_t *param(llvm::StringRef name) const;
+  /// Slots of the peers mailbox that has most of them; 1 if there are none.
+  unsigned peerSlots() const;
+  /// Bytes of one slot of all peers mailboxes.
+  uint64_t peerSlotBytes() const { return peerMailboxBytes / peerSlots(); }
+  /// Bytes of the peer table: an address a rank, then the bytes from a slot to the next.
+  uint64_t peerTableBytes() const { return 8 * (uint64_t(ranks) + 1); }
   /// Bytes of the kernel arguments: 8 for each operand, the device mailboxes, the peer table and
   /// the epoch words, then 4 for the rank.
   uint64_t kernargBytes() const { return 8 * (operands.size() + 3) + 4; }

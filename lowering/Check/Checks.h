@@ -10,6 +10,10 @@ namespace mono {
 /// the receives before it: the proof that slots are not reused too early rests on that order.
 inline constexpr const char *kAfterWaitsAttr = "mono.after_waits";
 
+/// Unit attribute of a schedule in which every rank receives something from every other one in
+/// each launch: when a launch ends, all ranks have ended the launch before.
+inline constexpr const char *kHearsAllAttr = "mono.hears_all";
+
 /// What the checks look at.
 struct BoundSchedule {
   mutable ScheduleOp op; // op handles have no const accessors
@@ -34,7 +38,7 @@ mlir::LogicalResult checkCoverage(const BoundSchedule &schedule);
 /// No cycle in program order (each workgroup walks stages and tasks in order) and waits: a post
 /// that must wait for the receive that waits for it. No slot of a mailbox is overwritten before
 /// every reader is known to be done, with ranks a launch or more apart; posts that must come after
-/// earlier receives of their workgroup for that get kAfterWaitsAttr.
+/// earlier receives of their workgroup for that get kAfterWaitsAttr. Adds kHearsAllAttr.
 mlir::LogicalResult checkOrder(const BoundSchedule &schedule);
 
 /// Outputs are stored completely and once; what is stored no other thread loads in the launch.

@@ -60,6 +60,8 @@ LogicalResult checkOrder(const BoundSchedule &schedule) {
   std::vector<int32_t> order;
   if (failed(checkDeadlock(graph, order)))
     return failure();
+  if (graph.everyRankHearsFromAll())
+    schedule.op->setAttr(kHearsAllAttr, UnitAttr::get(schedule.op.getContext()));
   return checkReuse(graph, order);
 }
 

@@ -67,7 +67,7 @@ private:
       learn(now, row(atStart, event.by.rank));
       if (programOrder && event.previous >= 0)
         learn(now, row(lags, event.previous));
-      if (event.delivery >= 0)
+      if (event.waitsForAll())
         learn(now, row(lags, graph.nodeOf(event.delivery)));
       learn(row(atEnd, event.by.rank), now);
     }
@@ -102,7 +102,7 @@ private:
       heard[node] |= 1 << event.by.rank;
       if (programOrder && event.previous >= 0)
         heard[event.previous] |= heard[node];
-      if (event.delivery >= 0)
+      if (event.waitsForAll())
         heard[graph.nodeOf(event.delivery)] |= heard[node];
     }
   }

@@ -125,6 +125,22 @@ std::vector<int32_t> WaitGraph::order(std::vector<int32_t> &cycle) const {
   return order;
 }
 
+bool WaitGraph::everyRankHearsFromAll() const {
+  SmallVector<uint8_t> heard(schedule.ranks); // a bit a rank
+  for (const Delivery &delivery : deliveryList) {
+    uint8_t posters = 0;
+    for (int32_t post : delivery.posts)
+      posters |= 1 << eventList[post].by.rank;
+    for (int32_t receive : delivery.receives)
+      if (eventList[receive].waitsForAll())
+        heard[eventList[receive].by.rank] |= posters;
+  }
+  for (auto [rank, mask] : llvm::enumerate(heard))
+    if ((mask | 1 << rank) != (1 << schedule.ranks) - 1)
+      return false;
+  return true;
+}
+
 std::string WaitGraph::where(const Event &event) const {
   std::string text = taskText(event.by);
   if (schedule.ranks > 1)

@@ -13,6 +13,9 @@ struct Event {
   int32_t delivery = -1; ///< of a receive: what it waits for
 
   bool posts() const { return by.access->writes; }
+  /// A receive that ends only when all it may wait for is there: not one of rows that are named at
+  /// run time, which may be others.
+  bool waitsForAll() const { return !posts() && !mlir::isa<ReceiveRowsOp>(by.access->op); }
 };
 
 /// A box of a mailbox in the memory of one rank or, alike, of all: complete when its posts have
@@ -38,6 +41,9 @@ public:
   /// Nodes in an order in which each comes after all it depends on. If there is none, what is
   /// returned in `cycle` depends each on the next, and the last on the first.
   std::vector<int32_t> order(std::vector<int32_t> &cycle) const;
+
+  /// Whether every rank waits for a word of every other one.
+  bool everyRankHearsFromAll() const;
 
   /// "task 3 of stage 'reduce' on workgroup 195", and " of rank 2" where there are several.
   std::string where(const Event &event) const;

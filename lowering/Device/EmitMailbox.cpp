@@ -25,6 +25,16 @@ static StringRef syncScope(bool peers) { return peers ? "" : "agent"; }
 /// Elements that share a word.
 static int64_t perWord(Type element) { return 32 / element.getIntOrFloatBitWidth(); }
 
+/// Bytes from a slot to the next. Slots of peers mailboxes are as far apart as the memory says that
+/// this kernel may share with others: behind the addresses of the peer table.
+Value Emitter::slotStride(MailboxOp mailbox) {
+  if (mailbox.getScope() == Scope::Device)
+    return arith::ConstantIntOp::create(b, b.getI64Type(), slotBytes(mailbox));
+  Value entry = LLVM::GEPOp::create(b, peerTable.getType(), b.getI64Type(), peerTable,
+                                    ArrayRef<LLVM::GEPArg>{int32_t(ranks)});
+  return LLVM::LoadOp::create(b, b.getI64Type(), entry, /*alignment=*/8);
+}
+
 Value Emitter::slotPointer(MailboxOp mailbox, Value memory) {
   auto pointer = cast<LLVM::LLVMPointerType>(memory.getType());
   Value start = LLVM::GEPOp::create(b, pointer, b.getI8Type(), memory,
@@ -33,9 +43,8 @@ Value Emitter::slotPointer(MailboxOp mailbox, Value memory) {
   if (slots == 1)
     return start;
   Value slot = arith::RemUIOp::create(b, tag, constantI32(slots));
-  Value bytes =
-      arith::MulIOp::create(b, arith::ExtUIOp::create(b, b.getI64Type(), slot),
-                            arith::ConstantIntOp::create(b, b.getI64Type(), slotBytes(mailbox)));
+  Value bytes = arith::MulIOp::create(b, arith::ExtUIOp::create(b, b.getI64Type(), slot),
+                                      slotStride(mailbox));
   return LLVM::GEPOp::create(b, pointer, b.getI8Type(), start, ArrayRef<LLVM::GEPArg>{bytes});
 }
 

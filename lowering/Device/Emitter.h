@@ -199,6 +199,7 @@ private:
   mlir::Value cycleCounter();
   mlir::Value tagOf(mlir::Value word); ///< i32
   mlir::Value wordPointer(mlir::Value base, mlir::Value word);
+  mlir::Value slotStride(MailboxOp mailbox);
   /// First byte of this launch's slot of the mailbox in `memory`.
   mlir::Value slotPointer(MailboxOp mailbox, mlir::Value memory);
   /// Peer mailbox memory of a rank. Looked up where it is needed: pointers to all peers would fill
@@ -228,8 +229,8 @@ private:
   mlir::Value thread, lane, wave, cta, rank; ///< index
   mlir::Value tag;                           ///< i32, this launch's epoch
   mlir::Value deviceMailboxes;               ///< ptr<1>
-  mlir::Value peerTable;                     ///< ptr<4>: peer mailbox memory of each rank
-  mlir::Value epochs, epochWord;             ///< ptr<1>
+  mlir::Value peerTable;         ///< ptr<4>: peer mailbox memory of each rank, slot stride
+  mlir::Value epochs, epochWord; ///< ptr<1>
 
   llvm::DenseMap<mlir::Value, mlir::Value> scalars; ///< index and scalar values of the schedule
   llvm::DenseMap<mlir::Value, Tile> tiles;

@@ -134,23 +134,36 @@ LogicalResult placeLds(ScheduleOp schedule) {
   return success();
 }
 
+/// Slots of the peers mailbox that has most of them.
+int64_t peerSlotsOf(ScheduleOp schedule) {
+  int64_t slots = 1;
+  for (auto mailbox : schedule.getBody().front().getOps<MailboxOp>())
+    if (mailbox.getScope() == Scope::Peers)
+      slots = std::max<int64_t>(slots, mailbox.getSlots());
+  return slots;
+}
+
+/// One slot of all peers mailboxes lies together, so that kernels with other mailboxes can take
+/// turns in the same memory: a launch writes to its slot alone.
 LogicalResult placeMailboxes(ScheduleOp schedule) {
   RuleScope rule(schedule.getContext(), "static");
   Builder builder(schedule);
-  int64_t device = 0, peers = 0;
+  int64_t device = 0, peers = 0, peerSlots = peerSlotsOf(schedule);
   for (auto mailbox : schedule.getBody().front().getOps<MailboxOp>()) {
-    int64_t &next = mailbox.getScope() == Scope::Peers ? peers : device;
+    bool isPeers = mailbox.getScope() == Scope::Peers;
+    int64_t &next = isPeers ? peers : device;
     mailbox.setOffsetAttr(builder.getI64IntegerAttr(next));
-    next = llvm::alignTo(next + mailbox.getSlots() * slotBytes(mailbox), kMailboxAlign);
-    if (next > kMaxMailboxBytes)
+    next += (isPeers ? 1 : mailbox.getSlots()) * slotBytes(mailbox);
+    next = llvm::alignTo(next, kMailboxAlign);
+    if (next * (isPeers ? peerSlots : 1) > kMaxMailboxBytes)
       return mailbox.emitError() << "expected at most " << kMaxMailboxBytes
                                  << " bytes of mailboxes of scope '"
                                  << stringifyScope(mailbox.getScope())
                                  << "' (32-bit offsets), but with mailbox '" << mailbox.getName()
-                                 << "' there are " << next;
+                                 << "' there are " << next * (isPeers ? peerSlots : 1);
   }
   schedule->setAttr("mono.device_mailbox_bytes", builder.getI64IntegerAttr(device));
-  schedule->setAttr("mono.peer_mailbox_bytes", builder.getI64IntegerAttr(peers));
+  schedule->setAttr("mono.peer_mailbox_bytes", builder.getI64IntegerAttr(peers * peerSlots));
   return success();
 }
 

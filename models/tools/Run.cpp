@@ -211,7 +211,7 @@ emu::Options emulatorOptions(const RunOptions &options, emu::Trace *trace) {
     result.checks = emu::Checks::thorough();
   }
   cantFail(result.checks.apply(options.checks)); // the command line has been checked
-  result.countBankConflicts = options.stats != StatsFormat::None;
+  result.countBankConflicts = result.modelCaches = options.stats != StatsFormat::None;
   return result;
 }
 

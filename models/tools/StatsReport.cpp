@@ -54,6 +54,13 @@ static json::Object matrixJson(const emu::Stats &stats) {
   return kinds;
 }
 
+static json::Object cachesJson(const emu::CacheTraffic &caches) {
+  return json::Object{{"l2_lines", caches.l2Lines},
+                      {"l2_misses", caches.l2Misses},
+                      {"memory_lines", caches.memoryLines},
+                      {"hbm_bytes_read", caches.hbmBytesRead}};
+}
+
 static json::Object rankJson(const emu::Stats &stats) {
   json::Object instructions;
   for (unsigned i = 0; i < emu::instructionClassCount; ++i)
@@ -63,7 +70,8 @@ static json::Object rankJson(const emu::Stats &stats) {
     memory.push_back(json::Object{{"name", traffic.name},
                                   {"rank", traffic.rank},
                                   {"bytes_read", traffic.bytesRead},
-                                  {"bytes_written", traffic.bytesWritten}});
+                                  {"bytes_written", traffic.bytesWritten},
+                                  {"hbm_bytes_read_modelled", traffic.bytesFromHbm}});
   const emu::LevelTraffic &lds = stats.level(emu::MemoryLevel::Lds);
   return json::Object{{"instructions", std::move(instructions)},
                       {"mfma", stats.count(emu::InstructionClass::Mfma)},
@@ -75,6 +83,7 @@ static json::Object rankJson(const emu::Stats &stats) {
                       {"lds_accesses", stats.ldsAccesses},
                       {"lds_bank_conflicts_modelled", stats.ldsBankConflicts},
                       {"bytes", levelsJson(stats)},
+                      {"caches_modelled", cachesJson(stats.caches)},
                       {"memory", std::move(memory)}};
 }
 
@@ -170,6 +179,19 @@ static RankTable ldsTable(emu::Machine &machine, unsigned ranks) {
            rowOf(machine, ranks, [](const emu::Stats &stats) { return stats.ldsBankConflicts; })}};
 }
 
+static RankTable cacheTable(emu::Machine &machine, unsigned ranks) {
+  RankTable table;
+  auto add = [&](const char *what, uint64_t emu::CacheTraffic::*value) {
+    table.emplace_back(
+        what, rowOf(machine, ranks, [&](const emu::Stats &stats) { return stats.caches.*value; }));
+  };
+  add("L2 lines", &emu::CacheTraffic::l2Lines);
+  add("L2 misses", &emu::CacheTraffic::l2Misses);
+  add("Infinity Cache lines", &emu::CacheTraffic::memoryLines);
+  add("HBM bytes read", &emu::CacheTraffic::hbmBytesRead);
+  return table;
+}
+
 static RankTable instructionTable(emu::Machine &machine, unsigned ranks) {
   RankTable table;
   for (unsigned i = 0; i < emu::instructionClassCount; ++i)
@@ -203,6 +225,9 @@ void printStats(raw_ostream &out, const Group &group, emu::Machine &machine, con
     printTable(out, "matrix instructions", matrix);
   printTable(out, "LDS (modelled)", ldsTable(machine, ranks));
   printTable(out, "bytes by memory level", levelTable(machine, ranks));
+  printTable(out, "caches (modelled)", cacheTable(machine, ranks));
+  printTable(out, "bytes read from HBM (modelled)",
+             trafficTable(machine, ranks, &emu::AllocationTraffic::bytesFromHbm));
   printTable(out, "bytes read", trafficTable(machine, ranks, &emu::AllocationTraffic::bytesRead));
   printTable(out, "bytes written",
              trafficTable(machine, ranks, &emu::AllocationTraffic::bytesWritten));

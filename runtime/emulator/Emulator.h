@@ -59,6 +59,8 @@ struct Options {
   unsigned deadlockPatienceMs = 2000;
   Trace *trace = nullptr;          ///< records the runs on one host thread; not owned
   bool countBankConflicts = false; ///< Stats::ldsBankConflicts; costs time at each LDS access
+  /// Stats::caches and AllocationTraffic::bytesFromHbm; costs time at each memory access.
+  bool modelCaches = false;
 };
 
 /// What a kernel needs, from its descriptor and the code object's metadata.

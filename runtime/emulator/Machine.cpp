@@ -354,13 +354,14 @@ void Machine::Impl::mergeTraffic(unsigned rank, const ExecStats &counters) {
   for (unsigned id = 0; id < counters.traffic.size(); ++id) {
     const ExecStats::Traffic &bytes = counters.traffic[id];
     const Allocation *allocation = memory.allocationOf(id);
-    if (!allocation || (bytes.read == 0 && bytes.written == 0))
+    if (!allocation || (bytes.read == 0 && bytes.written == 0 && bytes.fromHbm == 0))
       continue;
     AllocationTraffic &sum = traffic[rank][{allocation->rank, allocation->name}];
     sum.name = allocation->name;
     sum.rank = allocation->rank;
     sum.bytesRead += bytes.read;
     sum.bytesWritten += bytes.written;
+    sum.bytesFromHbm += bytes.fromHbm;
   }
 }
 
@@ -396,6 +397,10 @@ void Machine::Impl::merge(const std::vector<std::vector<std::unique_ptr<ExecStat
         to.ldsAccesses += from.ldsBanks->accesses;
         to.ldsBankConflicts += from.ldsBanks->conflicts;
       }
+      to.caches.l2Lines += from.caches.l2Lines;
+      to.caches.l2Misses += from.caches.l2Misses;
+      to.caches.memoryLines += from.caches.memoryLines;
+      to.caches.hbmBytesRead += from.caches.hbmBytesRead;
       to.workgroups += from.workgroups;
       mergeTraffic(rank, from);
     }

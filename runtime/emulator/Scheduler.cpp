@@ -2,6 +2,7 @@
 // deadlock and budget.
 #include "runtime/emulator/Scheduler.h"
 
+#include "runtime/emulator/CacheModel.h"
 #include "runtime/emulator/CoherenceSchedule.h"
 #include "runtime/emulator/Dispatcher.h"
 #include "runtime/emulator/RaceGlobal.h"
@@ -413,11 +414,14 @@ public:
     }
     if (options.checks.has(Check::GlobalRace))
       race = std::make_unique<RaceGlobal>(memory, ranks);
+    if (options.modelCaches)
+      cacheModel = std::make_unique<CacheModel>(memory, ranks);
     for (const auto &launch : launches) {
       launch->context.mfmaOrder = options.mfmaOrder;
       launch->context.coherence = caches.get();
       launch->context.race = race.get();
       launch->context.trace = options.trace;
+      launch->context.caches = cacheModel.get();
     }
   }
   RandomSchedule *schedule() { return random.get(); }
@@ -426,6 +430,7 @@ private:
   std::unique_ptr<CoherenceModel> caches;
   std::unique_ptr<RandomSchedule> random;
   std::unique_ptr<RaceGlobal> race;
+  std::unique_ptr<CacheModel> cacheModel;
 };
 
 } // namespace

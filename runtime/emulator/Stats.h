@@ -12,12 +12,21 @@
 
 namespace mono::emu {
 
-/// Bytes moved by vector memory and scalar loads, per allocation (active lanes only, no caches).
+/// Bytes moved by vector memory and scalar loads, per allocation (active lanes only, no caches but
+/// for `bytesFromHbm`).
 struct AllocationTraffic {
   std::string name;
   unsigned rank = 0; ///< the rank that owns the memory
   uint64_t bytesRead = 0;
   uint64_t bytesWritten = 0;
+  uint64_t bytesFromHbm = 0; ///< as CacheModel has it, in whole lines
+};
+
+/// What CacheModel counts; only with Options::modelCaches.
+struct CacheTraffic {
+  uint64_t l2Lines = 0, l2Misses = 0; ///< lines that loads ask the L2s for
+  uint64_t memoryLines = 0;           ///< lines that loads and atomics ask the memory's side for
+  uint64_t hbmBytesRead = 0;
 };
 
 /// Where the bytes of an access are. Caches are not modelled: what a load asks for counts.
@@ -45,6 +54,7 @@ struct Stats {
   /// LDS accesses of waves, and the cycles they took beyond those without conflicts, as LdsBanks
   /// models them; only with Options::countBankConflicts.
   uint64_t ldsAccesses = 0, ldsBankConflicts = 0;
+  CacheTraffic caches;
   Occupancy occupancy; ///< of the last launch
   uint64_t launches = 0;
   uint64_t workgroups = 0;

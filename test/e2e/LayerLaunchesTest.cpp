@@ -142,6 +142,55 @@ TEST(SharedProjections, AgreeWithRepeatedOnes) {
     EXPECT_LE(distance(outputs[0], outputs[1], name, 4), 0x1p-8) << name;
 }
 
+/// Two kernels that take turns on one set of mailboxes, one for few rows and one for many: what
+/// each gives is what it gives alone, whatever the memory does.
+class SharedMailboxes : public testing::TestWithParam<uint64_t> {
+protected:
+  emu::Options options() const {
+    emu::Options options;
+    if (GetParam() != 0)
+      options.coherence = emu::Coherence::adversarial(GetParam());
+    options.checks.set(emu::Check::GlobalRace);
+    return options;
+  }
+};
+
+TEST_P(SharedMailboxes, OfFourAndEightRows) {
+  std::vector<uint8_t> codes[2];
+  for (size_t i : {0, 1}) {
+    auto code = compileLayer(tinyLayer(i == 0 ? 8 : 4, /*ranks=*/2, 0));
+    ASSERT_TRUE(bool(code)) << llvm::toString(code.takeError());
+    codes[i] = std::move(*code);
+  }
+  std::unique_ptr<Problem> problems[2];
+  Outputs alone[2];
+  for (size_t i : {0, 1}) {
+    auto layer = LayerOnEmulator::create(codes[i]);
+    ASSERT_TRUE(bool(layer)) << llvm::toString(layer.takeError());
+    problems[i] = makeLayerProblem(randomLayerCase(layer->sizes, 51 + i));
+    provideAll(*layer->group, *problems[i]);
+    alone[i] = launch(*layer->group);
+    EXPECT_EQ(faultsOf(*problems[i], alone[i]), std::vector<std::string>{});
+  }
+
+  auto eight = LayerOnEmulator::create(codes[0], options());
+  ASSERT_TRUE(bool(eight)) << llvm::toString(eight.takeError());
+  llvm::Expected<Group> four =
+      Group::create(eight->node->devices(), codes[1], {.sharedWith = eight->group.get()});
+  ASSERT_TRUE(bool(four)) << llvm::toString(four.takeError());
+  Group *groups[2] = {eight->group.get(), &*four};
+  for (size_t i : {0, 1})
+    provideAll(*groups[i], *problems[i]);
+  // Each kernel in both slots, after itself and after the other.
+  for (size_t i : {0, 1, 0, 0, 1, 1, 0, 1, 0})
+    EXPECT_EQ(differences(launch(*groups[i]), alone[i]), std::vector<std::string>{}) << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(Memories, SharedMailboxes, testing::Values(0, 1, 2, 3),
+                         [](const auto &info) {
+                           return info.param ? "adversarial" + std::to_string(info.param) : "fast";
+                         });
+
 /// Two kernels on the same devices, each with its own mailboxes and caches.
 TEST(AlternatingLayers, AreAsTheyAreAlone) {
   auto codeOfFour = compileLayer(tinyLayer(4, 2, 0)),

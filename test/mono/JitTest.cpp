@@ -127,7 +127,7 @@ TEST(Kernels, SayWhatWorkspaceTheyNeed) {
   EXPECT_EQ(size.peer_mailbox_bytes, 2u * 2 * 64 * 8);
   EXPECT_EQ(size.device_mailbox_bytes, 0u);
   EXPECT_EQ(size.epoch_bytes, 4u);
-  EXPECT_EQ(size.peer_table_bytes, 16u);
+  EXPECT_EQ(size.peer_table_bytes, 24u); // two addresses and the slot stride
   EXPECT_GE(size.peer_bytes, size.peer_mailbox_bytes);
   EXPECT_GE(size.local_bytes, size.epoch_bytes + size.peer_table_bytes);
   EXPECT_EQ(size.alignment & (size.alignment - 1), 0u);

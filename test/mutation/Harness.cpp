@@ -210,7 +210,7 @@ private:
     auto device = zeroed(number, manifest.deviceMailboxBytes, "device mailboxes");
     auto peers =
         zeroed(number, manifest.peerMailboxBytes, "peer mailboxes", emu::MemoryKind::PeerVisible);
-    auto table = zeroed(number, 8 * manifest.ranks, "peer table");
+    auto table = zeroed(number, manifest.peerTableBytes(), "peer table");
     auto epochs = zeroed(number, manifest.epochBytes, "epoch words");
     for (auto *each : {&device, &peers, &table, &epochs})
       if (!*each)
@@ -266,7 +266,8 @@ private:
   }
 
   llvm::Error fillPeerTables() {
-    std::vector<uint8_t> table(8 * ranks.size());
+    std::vector<uint8_t> table(manifest.peerTableBytes());
+    llvm::support::endian::write64le(&table[8 * ranks.size()], manifest.peerSlotBytes());
     for (auto [index, rank] : llvm::enumerate(ranks))
       llvm::support::endian::write64le(&table[8 * index], rank.peerMailboxes);
     for (auto [index, rank] : llvm::enumerate(ranks))

@@ -185,6 +185,111 @@ TEST_F(GroupTest, CreationFaultsAreNamed) {
   EXPECT_NE(createError({1, 2, 3}).find("not a code object"), std::string::npos);
 }
 
+/// The exchange manifest with replacements, and the kernel for it; its ranks hear from each other.
+std::vector<uint8_t>
+sharing(std::initializer_list<std::pair<const char *, const char *>> edits = {}) {
+  std::string text = exchangeManifest();
+  auto replace = [&](llvm::StringRef from, const char *to) {
+    text.replace(text.find(from.str()), from.size(), to);
+  };
+  replace("\"epoch_bytes\"", "\"hears_all\": true, \"epoch_bytes\"");
+  for (auto [from, to] : edits)
+    replace(from, to);
+  return exchangeCodeObject(text);
+}
+
+TEST_F(GroupTest, KernelsTakeTurnsOnOneSetOfMailboxes) {
+  llvm::Expected<Group> first = create(sharing());
+  ASSERT_TRUE(bool(first)) << llvm::toString(first.takeError());
+  llvm::Expected<Group> second = create(sharing(), {.sharedWith = &*first});
+  ASSERT_TRUE(bool(second)) << llvm::toString(second.takeError());
+  std::optional<Group> kept(std::move(*first));
+  uint32_t number = 0;
+  auto sums = [&](Group &group) {
+    ++number;
+    EXPECT_FALSE(bool(group.write(0, "in", words(number, 3))));
+    EXPECT_FALSE(bool(group.write(1, "in", words(100 * number, 7))));
+    EXPECT_EQ(llvm::toString(group.launch()), "");
+    std::vector<uint8_t> out(exchangeElements * 4);
+    EXPECT_FALSE(bool(group.read(1, "out", out)));
+    return out == words(101 * number, 10);
+  };
+  EXPECT_TRUE(sums(*kept));
+  EXPECT_TRUE(sums(*second));
+  EXPECT_TRUE(sums(*second));
+  EXPECT_TRUE(sums(*kept));
+  // Launches are counted together.
+  std::vector<uint8_t> parts(2 * exchangeElements * 4);
+  EXPECT_EQ(llvm::toString(second->readMailbox(1, "parts", parts)), "");
+  // The mailboxes live as long as anybody uses them.
+  kept.reset();
+  EXPECT_TRUE(sums(*second));
+}
+
+TEST_F(GroupTest, SharingFaultsAreNamed) {
+  llvm::Expected<Group> first = create(sharing());
+  ASSERT_TRUE(bool(first)) << llvm::toString(first.takeError());
+  auto faultOf = [&](const std::vector<uint8_t> &code, GroupOptions options = {}) {
+    options.sharedWith = &*first;
+    llvm::Expected<Group> group = create(code, options);
+    return group ? "" : llvm::toString(group.takeError());
+  };
+  EXPECT_EQ(
+      faultOf(sharing({{"true", "false"}})),
+      "kernel 'exchange' can't share mailboxes with others: expected a schedule in which every "
+      "rank receives something from every other one in each launch");
+  EXPECT_EQ(
+      faultOf(sharing({{R"("slots": 2, "shape": [2,)", R"("slots": 1, "shape": [4,)"}})),
+      "kernel 'exchange' can't share mailboxes with others: expected at least 2 slots, and as "
+      "many in all peers mailboxes, but 'parts' has 1");
+  EXPECT_EQ(faultOf(sharing({{"\"ctas\": 4", "\"ctas\": 8"}, {"bytes\": 16", "bytes\": 32"}})),
+            "kernel 'exchange' has 8 workgroups, but kernel 'exchange', whose mailboxes it is to "
+            "share, has 4");
+  EXPECT_EQ(
+      faultOf(sharing({{"\"slots\": 2", "\"slots\": 4"},
+                       {"\"bytes\": 8192", "\"bytes\": 16384"},
+                       {"\"peers\": 8192", "\"peers\": 16384"}})),
+      "kernel 'exchange' has 4 slots of peers mailboxes, but kernel 'exchange', whose mailboxes "
+      "it is to share, has 2");
+  EXPECT_EQ(
+      faultOf(sharing({{"\"device\": 0", "\"device\": 64"}})),
+      "rank 0: kernel 'exchange' needs 64 bytes of device mailboxes, but those of kernel "
+      "'exchange', which it is to share, have 0; make the group of the kernel that needs most "
+      "first");
+  EXPECT_EQ(faultOf(sharing({{"\"peers\": 8192", "\"peers\": 8448"}})),
+            "rank 0: kernel 'exchange' needs 4224 bytes of a slot of peers mailboxes, but those of "
+            "kernel 'exchange', which it is to share, have 4096; make the group of the kernel that "
+            "needs most first");
+  EXPECT_EQ(faultOf(sharing(), {.workspaces = std::vector<Workspace>(2)}),
+            "expected no workspaces for a group that shares those of another");
+  auto other = EmulatorNode::create(exchangeRanks);
+  ASSERT_TRUE(bool(other));
+  EXPECT_EQ(
+      llvm::toString(
+          Group::create((*other)->devices(), sharing(), {.sharedWith = &*first}).takeError()),
+      "rank 0: expected the device on which kernel 'exchange', whose mailboxes it is to share, "
+      "has this rank");
+  EXPECT_EQ(faultOf(sharing()), "");
+}
+
+/// Ranks that may be at different launches are of no use to the other kernel either.
+TEST_F(GroupTest, AFailureBreaksAllThatShare) {
+  llvm::Expected<Group> first = create(sharing());
+  ASSERT_TRUE(bool(first));
+  llvm::Expected<Group> second = create(sharing(), {.sharedWith = &*first});
+  ASSERT_TRUE(bool(second));
+  std::vector<uint8_t> bytes = words(0, 1);
+  for (unsigned rank : {0, 1})
+    for (Group *group : {&*first, &*second})
+      ASSERT_FALSE(bool(group->write(rank, "in", bytes)));
+  // An operand that is no memory.
+  ASSERT_FALSE(bool(first->bind(0, "in", 64, bytes.size())));
+  std::string failure = llvm::toString(first->launch());
+  EXPECT_NE(failure, "");
+  EXPECT_EQ(llvm::toString(second->launch()),
+            "the group is broken by an earlier launch and must be made anew: " + failure);
+}
+
 TEST_F(GroupTest, AFailedCreationLeavesNothing) {
   // More peer mailbox memory than the emulated HBM or the host has: the last allocations fail.
   std::string text = exchangeManifest();

@@ -105,8 +105,12 @@ INSTANTIATE_TEST_SUITE_P(
                     "\"kind\": \"counted\", \"scope\": \"peers\", \"slots\": 5",
                     "mailbox 'parts': expected at least 10240 bytes"},
         BadManifest{"\"offset\": 0", "\"offset\": 4", "multiple of 8 bytes, but got 4"},
-        BadManifest{"\"peers\": 8192", "\"peers\": 8000",
-                    "mailbox 'parts' ends at byte 8192, but the peer mailbox memory has 8000"},
+        BadManifest{
+            "\"peers\": 8192", "\"peers\": 8000",
+            "mailbox 'parts' ends at byte 4096, but the slot of the peer mailbox memory has "
+            "4000 bytes"},
+        BadManifest{"\"epoch_bytes\"", "\"hears_all\": 1, \"epoch_bytes\"",
+                    "hears_all: expected a boolean, but got a number"},
         BadManifest{"\"epoch_bytes\": 16", "\"epoch_bytes\": 4",
                     "epoch_bytes: expected 16 (one i32 for each of 4 workgroups), but got 4"},
         BadManifest{"\"base\": 0", "\"base\": 4", "stages[0].base: expected an integer in [0, 3]"},
@@ -117,13 +121,13 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Manifest, RejectsOverlappingMailboxes) {
   std::string second = R"("mailboxes": [
-    {"name": "early", "kind": "tagged", "scope": "peers", "slots": 1, "shape": [4],
-     "element": "bf16", "offset": 8184, "bytes": 16},)";
+    {"name": "early", "kind": "tagged", "scope": "peers", "slots": 2, "shape": [4],
+     "element": "bf16", "offset": 4088, "bytes": 32},)";
   std::string text = edited("\"mailboxes\": [", second);
   size_t at = text.find("\"peers\": 8192");
   text.replace(at, 13, "\"peers\": 9000");
   EXPECT_NE(errorOf(parseManifest(text))
-                .find("mailboxes 'parts' (bytes 0 to 8192) and 'early' (from byte 8184) overlap"),
+                .find("mailboxes 'parts' (bytes 0 to 4096) and 'early' (from byte 4088) overlap"),
             std::string::npos);
 }
 

@@ -15,12 +15,13 @@ namespace mono::emu {
 /// Written by one thread only; `memoryChanges` is read by the others.
 struct alignas(64) ExecStats {
   struct Traffic {
-    uint64_t read = 0, written = 0;
+    uint64_t read = 0, written = 0, fromHbm = 0;
   };
 
   std::array<uint64_t, 256> instructions{}; ///< by Instruction::counter
   std::array<Traffic, memoryLevelCount> levels{};
   std::unique_ptr<LdsBanks> ldsBanks; ///< null unless conflicts are counted
+  CacheTraffic caches;                ///< stays zero unless caches are modelled
   uint64_t workgroups = 0;
   std::vector<Traffic> traffic; ///< by allocation id
   /// Stores and atomics that changed a byte of device memory. Pollers sleep until one of these

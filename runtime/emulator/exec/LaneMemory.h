@@ -2,6 +2,7 @@
 // the load/store bodies that global, flat, scratch and buffer instructions share.
 #pragma once
 
+#include "runtime/emulator/CacheModel.h"
 #include "runtime/emulator/Coherence.h"
 #include "runtime/emulator/Memory.h"
 #include "runtime/emulator/RaceGlobal.h"
@@ -207,6 +208,13 @@ inline bool LaneResolver::store(unsigned lane, uint64_t address, const uint32_t 
   return true;
 }
 
+/// Counts what the accesses of an instruction cost the caches, if anybody wants to know.
+inline void noteCaches(Wave &w, const Instruction &i, const LaneAddresses &at, unsigned bytes,
+                       CacheModel::Kind kind) {
+  if (CacheModel *caches = w.workgroup->launch().caches)
+    caches->access(w, i, at, bytes, kind);
+}
+
 /// How a loaded or stored element meets its register.
 enum class Element : uint8_t {
   Dwords,   ///< Bytes / 4 whole registers
@@ -285,6 +293,7 @@ void loadLanes(Wave &w, const Instruction &i, const LaneAddresses &at, ReturnPat
     race->access(w, i, at, Bytes, RaceGlobal::Kind::Load);
   if (Trace *trace = w.workgroup->launch().trace)
     trace->loaded(w, at, Bytes);
+  noteCaches(w, i, at, Bytes, CacheModel::Kind::Load);
   w.waitcnt.issue(path, i, false, w.physicalIndex(i.dst[0]), registers);
 }
 
@@ -300,6 +309,7 @@ void storeLanes(Wave &w, const Instruction &i, const LaneAddresses &at, ReturnPa
   }
   if (Trace *trace = w.workgroup->launch().trace)
     trace->stored(w, at, Bytes);
+  noteCaches(w, i, at, Bytes, CacheModel::Kind::Store);
   LaneResolver resolver(w, i);
   auto gather = [&](unsigned lane, uint32_t *piece) {
     for (unsigned d = 0; d < registers; ++d)
@@ -359,6 +369,7 @@ void loadLanesToLds(Wave &w, const Instruction &i, const LaneAddresses &at, uint
   }
   if (RaceGlobal *race = w.workgroup->launch().race)
     race->access(w, i, at, Bytes, RaceGlobal::Kind::Load);
+  noteCaches(w, i, at, Bytes, CacheModel::Kind::Load);
   w.waitcnt.issue(ReturnPath::Vmem, i, false, 0, 0, true);
   if (highest)
     lds.addPendingDma({lowest, highest, &w, w.waitcnt.ldsDmaIssued(), &i});

@@ -39,6 +39,8 @@ bool loadDwords(Wave &w, const Instruction &i, LaneResolver &resolver, uint64_t 
     loadShared<dwords * 4>(from, to);
   if (launch.race)
     launch.race->access(w, i, address, dwords * 4, RaceGlobal::Kind::ScalarLoad);
+  if (launch.caches)
+    launch.caches->access(w, i, address, dwords * 4, CacheModel::Kind::Load);
   return true;
 }
 

@@ -30,6 +30,7 @@ void forEachAtomic(Wave &w, const Instruction &i, Update update) {
     guard = race->guard(i, RaceGlobal::Kind::Atomic);
     race->access(w, i, at, sizeof(T), RaceGlobal::Kind::Atomic);
   }
+  noteCaches(w, i, at, sizeof(T), CacheModel::Kind::Atomic);
   {
     LaneResolver resolver(w, i);
     for (uint64_t rest = at.mask; rest; rest &= rest - 1) {

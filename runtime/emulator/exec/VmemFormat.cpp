@@ -120,6 +120,7 @@ template <unsigned components, bool d16, bool hi> void loadFormat(Wave &w, const
   }
   if (RaceGlobal *race = w.workgroup->launch().race)
     race->access(w, i, at, bytes, RaceGlobal::Kind::Load);
+  noteCaches(w, i, at, bytes, CacheModel::Kind::Load);
   w.waitcnt.issue(ReturnPath::Vmem, i, false, w.physicalIndex(i.dst[0]),
                   registersOf(components, d16));
 }
@@ -140,6 +141,7 @@ template <unsigned components, bool d16, bool hi> void storeFormat(Wave &w, cons
     guard = race->guard(i, RaceGlobal::Kind::Store);
     race->access(w, i, at, bytes, RaceGlobal::Kind::Store);
   }
+  noteCaches(w, i, at, bytes, CacheModel::Kind::Store);
   LaneResolver resolver(w, i);
   for (uint64_t rest = at.mask; rest; rest &= rest - 1) {
     const unsigned lane = unsigned(std::countr_zero(rest));

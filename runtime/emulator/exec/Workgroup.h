@@ -15,6 +15,7 @@
 namespace mono::emu {
 
 class AddressSpace;
+class CacheModel;
 class CoherenceModel;
 class HazardTable;
 class RaceGlobal;
@@ -56,6 +57,7 @@ struct LaunchContext {
   Occupancy occupancy;
   const AddressSpace *memory = nullptr;
   CoherenceModel *coherence = nullptr;        ///< null: memory is coherent
+  CacheModel *caches = nullptr;               ///< null unless caches are modelled
   RaceGlobal *race = nullptr;                 ///< null unless the check global-race is on
   Trace *trace = nullptr;                     ///< null unless the run is traced
   StoreFaults *faults = nullptr;              ///< null unless some are planted

@@ -208,3 +208,25 @@ mono.schedule @two_groups_that_share_a_word target("gfx950") grid(1 x 64) {
     %first = mono.receive %m[0, 0] [1, 64] : tensor<1x64xf32>
   }
 }
+
+// -----
+
+// Rows that are named at run time may all be this rank's own: nothing is heard for certain.
+mono.schedule @rows_of_nobody_in_particular target("gfx950") grid(2 x 64) {
+  %rank = mono.ranks [2]
+  %a = mono.operand "a" read [64] : f32
+  %ids = mono.operand "ids" read [2] : i32
+  // expected-note @below {{declared here; let each rank receive something from every rank it posts to}}
+  %m = mono.mailbox "m" tagged scope(peers) slots(2) [2, 64] : f32
+  %r = mono.region "r" [2, 64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %v = mono.load %a[0] [64] : tensor<64xf32>
+    // expected-error @below {{but rank 0 never hears from rank 1}}
+    mono.post %v to %m[%rank, 0] : tensor<64xf32>
+  }
+  mono.stage "read" (%t) tasks [1] base [1] {
+    %rows = mono.load %ids[0] [2] : tensor<2xi32>
+    // expected-note @below {{they are read here by task 0 of stage 'read' on workgroup 1 of rank 1}}
+    mono.receive_rows %m at %rows into %r : tensor<2xi32>
+  }
+}

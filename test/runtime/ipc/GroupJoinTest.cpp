@@ -70,6 +70,27 @@ TEST_F(GroupJoinTest, EveryRankReachesTheMailboxesOfAll) {
   EXPECT_EQ(stub->launches, 2);
 }
 
+TEST_F(GroupJoinTest, MailboxesAreSharedWithinAProcessOnly) {
+  std::vector<uint8_t> code = exchangeCodeObject();
+  std::vector<std::string> errors = ranks.onRanks(2, [&](unsigned rank) -> llvm::Error {
+    hip::HipSelection selection;
+    selection.first = rank;
+    auto node = open(selection);
+    auto meeting = ipc::Rendezvous::create(ranks.options(rank, 2));
+    if (!node || !meeting)
+      return llvm::joinErrors(node.takeError(), meeting.takeError());
+    auto group = Group::join((*node)->device(0), code, *meeting);
+    if (!group)
+      return group.takeError();
+    auto second = Group::join((*node)->device(0), code, *meeting, {.sharedWith = &*group});
+    return second.takeError();
+  });
+  EXPECT_EQ(errors,
+            std::vector<std::string>(
+                2, "rank 0: expected mailboxes of its own for a group of several processes: "
+                   "groups share theirs within a process only"));
+}
+
 TEST_F(GroupJoinTest, OtherCodeOnOneRankIsAnErrorOnAll) {
   std::vector<std::string> errors = join({exchangeCodeObject(), exchangeCodeObject(2)});
   for (const std::string &error : errors)
