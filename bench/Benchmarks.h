@@ -12,6 +12,12 @@ void registerEmulator();
 /// launch/...: what a launch costs in the runtime itself, without a GPU.
 void registerLaunch();
 
+/// cache/...: compilations that the cache answers.
+void registerCache();
+
+/// hip/...: what a launch takes on GPUs. Needs eight of them.
+void registerHip();
+
 /// check/...: the checks of the compiler on a schedule as large as the chip.
 void registerCheck();
 

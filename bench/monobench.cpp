@@ -1,8 +1,9 @@
-// monobench [NAME]... [--device=emu|hip] [--json=F]: compile time and emulator speed. A NAME is a
-// group or a benchmark, e.g. "compile" or "emulator/valu"; without any, all run.
+// monobench [NAME]... [--device=emu|hip] [--json=F]: compile time and emulator speed, or what
+// launches take on eight GPUs. A NAME is a group or a benchmark, e.g. "compile" or "emulator/valu";
+// without any, all run.
 #include "bench/Benchmarks.h"
 #include "runtime/Error.h"
-#include "runtime/hip/HipProbe.h"
+#include "runtime/hip/HipNode.h"
 
 #include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
@@ -20,7 +21,8 @@ enum ExitStatus { Good = 0, BadInput = 1, Usage = 2, NoDevice = 3 };
 
 constexpr StringLiteral usage =
     "usage: monobench [NAME]... [--device=emu|hip] [--json=F]\n"
-    "  NAME  compile, check, emulator, launch, or one benchmark such as emulator/valu\n";
+    "  NAME  compile, cache, check, emulator, launch, or with --device=hip hip; or one benchmark\n"
+    "        such as emulator/valu\n";
 
 struct Options {
   std::vector<std::string> names;
@@ -72,24 +74,50 @@ std::string processorModel() {
 }
 
 /// What every number needs beside it; printed, and part of the JSON file.
-void describeRun() {
+void describeRun(const std::string &gpu) {
   benchmark::AddCustomContext("monobench_version", MONO_VERSION);
-  benchmark::AddCustomContext("processor", processorModel() + " (" + sys::getHostCPUName().str() +
-                                               "), the GPU is emulated");
+  benchmark::AddCustomContext("processor",
+                              processorModel() + " (" + sys::getHostCPUName().str() + ")");
+  benchmark::AddCustomContext("gpu", gpu);
 }
 
-ExitStatus runBenchmarks(const Options &options) {
+/// The GPUs by name and library, or why there is none.
+Expected<std::string> describeGpus() {
+  auto node = mono::hip::HipNode::create({});
+  if (!node)
+    return node.takeError();
+  return fmt::format("{}, {}, HIP {}", (*node)->device(0).properties().name,
+                     (*node)->library().name(), (*node)->library().version());
+}
+
+void registerBenchmarks(bool onGpus) {
+  if (onGpus)
+    return mono::bench::registerHip();
   mono::bench::registerCompile();
+  mono::bench::registerCache();
   mono::bench::registerCheck();
   mono::bench::registerEmulator();
   mono::bench::registerLaunch();
+}
+
+ExitStatus runBenchmarks(const Options &options) {
+  std::string gpu = "emulated";
+  if (options.device == "hip") {
+    Expected<std::string> found = describeGpus();
+    if (!found) {
+      errs() << "monobench: no such device: " << toString(found.takeError()) << '\n';
+      return NoDevice;
+    }
+    gpu = *found;
+  }
+  registerBenchmarks(options.device == "hip");
   std::vector<std::string> flags = libraryFlags(options);
   std::vector<char *> pointers;
   for (std::string &flag : flags)
     pointers.push_back(flag.data());
   int count = static_cast<int>(pointers.size());
   benchmark::Initialize(&count, pointers.data());
-  describeRun();
+  describeRun(gpu);
   if (benchmark::RunSpecifiedBenchmarks() > 0)
     return Good;
   errs() << "monobench: no benchmark of that name\n" << usage;
@@ -107,11 +135,6 @@ int main(int argc, char **argv) {
   if (options->help) {
     outs() << usage;
     return Good;
-  }
-  if (options->device == "hip") {
-    errs() << "monobench: no such device: " << mono::hip::probe().message
-           << "; no benchmark runs on HIP yet\n";
-    return NoDevice;
   }
   return runBenchmarks(*options);
 }

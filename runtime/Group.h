@@ -114,7 +114,7 @@ public:
   llvm::Error enqueue(unsigned rank, StreamHandle stream);
   /// Starts every rank of this process, in the order of ranks, one stream each. Nothing is started
   /// when a rank cannot be prepared. When one cannot be started after others were, the group is
-  /// broken, and if all ranks live here, those that were started end: see release().
+  /// broken, and if all ranks live here, those that were started end (docs/faults.md).
   llvm::Error enqueue(llvm::ArrayRef<StreamHandle> streams);
   /// What went wrong in launches that enqueue() started, for when their streams have ended: the
   /// waits that outlasted the budget of a watchdog build. Breaks the group as launch() does. Reads

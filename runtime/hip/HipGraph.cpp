@@ -28,6 +28,45 @@ Error HipStream::synchronize() const {
   return context.check(context.hip().hipStreamSynchronize(stream), "hipStreamSynchronize");
 }
 
+// ---- events ------------------------------------------------------------------------------------
+
+Expected<HipEvent> HipEvent::create(const HipDevice &device) {
+  const HipContext &context = device.context();
+  const api::Functions &hip = context.hip();
+  if (!hip.hipEventCreateWithFlags || !hip.hipEventDestroy || !hip.hipEventRecord ||
+      !hip.hipEventElapsedTime)
+    return makeError("HIP {} has no events", context.library->version());
+  api::Event event = nullptr;
+  if (Error error = context.run([&] {
+        return context.check(hip.hipEventCreateWithFlags(&event, 0), "hipEventCreateWithFlags");
+      }))
+    return error;
+  return HipEvent(context, event);
+}
+
+HipEvent::~HipEvent() {
+  // A destructor has nobody to tell.
+  if (event)
+    consumeError(context.check(context.hip().hipEventDestroy(event), "hipEventDestroy"));
+}
+
+Error HipEvent::record(const HipStream &stream) const {
+  return context.run([&] {
+    return context.check(context.hip().hipEventRecord(event, stream.handle()), "hipEventRecord");
+  });
+}
+
+Expected<double> HipEvent::secondsSince(const HipEvent &start) const {
+  float milliseconds = 0;
+  if (Error error =
+          context.check(context.hip().hipEventElapsedTime(&milliseconds, start.event, event),
+                        "hipEventElapsedTime"))
+    return error;
+  return milliseconds / 1000.0;
+}
+
+// ---- graphs ------------------------------------------------------------------------------------
+
 static bool hasGraphs(const api::Functions &hip) {
   return hip.hipStreamBeginCapture && hip.hipStreamEndCapture && hip.hipGraphInstantiate &&
          hip.hipGraphLaunch && hip.hipGraphExecDestroy && hip.hipGraphDestroy;

@@ -1,5 +1,5 @@
-// Streams and captured graphs for applications that have no HIP of their own: examples, benchmarks,
-// tests. A server passes its own hipStream_t and does its own capture.
+// Streams, events and captured graphs for applications that have no HIP of their own: examples,
+// benchmarks, tests. A server passes its own hipStream_t and does its own capture.
 #pragma once
 
 #include "runtime/hip/HipDevice.h"
@@ -26,6 +26,27 @@ private:
   HipStream(HipContext context, api::Stream stream) : context(std::move(context)), stream(stream) {}
   HipContext context;
   api::Stream stream;
+};
+
+/// A moment in a stream, with an owner. The device must outlive it.
+class HipEvent {
+public:
+  /// Error when the library has no events.
+  static llvm::Expected<HipEvent> create(const HipDevice &device);
+  HipEvent(HipEvent &&other) noexcept
+      : context(std::move(other.context)), event(std::exchange(other.event, nullptr)) {}
+  HipEvent &operator=(HipEvent &&) = delete;
+  ~HipEvent();
+
+  /// The event is when the work that was started on `stream` so far has ended.
+  llvm::Error record(const HipStream &stream) const;
+  /// Seconds from `start` to this one; both must have happened.
+  llvm::Expected<double> secondsSince(const HipEvent &start) const;
+
+private:
+  HipEvent(HipContext context, api::Event event) : context(std::move(context)), event(event) {}
+  HipContext context;
+  api::Event event;
 };
 
 /// Work captured from a stream, to be started any number of times as one.

@@ -19,6 +19,7 @@ enum Status : int {
 using Stream = void *;
 using Module = struct ModuleHandle *;
 using Function = struct FunctionHandle *;
+using Event = struct EventHandle *;
 using Graph = struct GraphHandle *;
 using GraphNode = struct GraphNodeHandle *;
 using GraphExec = struct GraphExecHandle *;

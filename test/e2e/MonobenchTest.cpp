@@ -14,7 +14,32 @@ TEST_F(Monobench, ExitStatuses) {
   fails(MONOBENCH, 2, "unknown option '--fast'", {"--fast"});
   fails(MONOBENCH, 2, "--device: expected emu or hip, but got 'cuda'", {"--device=cuda"});
   fails(MONOBENCH, 2, "no benchmark of that name", {"emulator/nothing"});
-  fails(MONOBENCH, 3, "no such device: ", {"--device=hip"});
+}
+
+TEST_F(Monobench, SaysThatThereIsNoGpu) {
+  setenv("MONO_HIP_LIBRARY", "/no/such/library.so", 1);
+  fails(MONOBENCH, 3, "monobench: no such device: no HIP library: ", {"--device=hip"});
+  unsetenv("MONO_HIP_LIBRARY");
+}
+
+/// The way a benchmark takes on GPUs, on the emulated HIP library.
+TEST_F(Monobench, ReplaysGraphsOnHipDevices) {
+  setenv("MONO_HIP_LIBRARY", MONO_EMULATED_HIP, 1);
+  ProcessResult result =
+      run(MONOBENCH, {"--device=hip", "hip/all_reduce", "--json=" + path("bench.json")});
+  unsetenv("MONO_HIP_LIBRARY");
+  ASSERT_EQ(result.status, 0) << result.err;
+  auto file = llvm::MemoryBuffer::getFile(path("bench.json"));
+  ASSERT_TRUE(bool(file));
+  auto json = llvm::json::parse((*file)->getBuffer());
+  ASSERT_TRUE(bool(json)) << llvm::toString(json.takeError());
+  const llvm::json::Array &runs = *json->getAsObject()->getArray("benchmarks");
+  ASSERT_EQ(runs.size(), 1u);
+  const llvm::json::Object &all = *runs[0].getAsObject();
+  EXPECT_FALSE(all.getBoolean("error_occurred").value_or(false)) << result.out;
+  EXPECT_GT(*all.getNumber("fastest_us"), 0);
+  EXPECT_GE(*all.getNumber("real_time"), *all.getNumber("fastest_us"));
+  EXPECT_LE(*all.getNumber("real_time"), *all.getNumber("slowest_us"));
 }
 
 TEST_F(Monobench, WritesJson) {

@@ -12,7 +12,7 @@ ALLOWED = {
     "mono": {"lowering", "runtime"},
     "models": {"schedules", "lowering", "runtime"},
     "examples": {"models", "schedules", "lowering", "runtime", "mono"},
-    "bench": {"models", "schedules", "lowering", "runtime"},
+    "bench": {"models", "schedules", "lowering", "runtime", "mono"},
     "test": {"dialect", "lowering", "schedules", "runtime", "models", "mono"},
 }
 # Inside runtime/emulator the parts are layered too.

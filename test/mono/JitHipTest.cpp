@@ -61,17 +61,22 @@ protected:
   }
 
   /// Rank r gets x[i] = 10 r + i + first.
-  void bind(float first) {
+  void fill(float first) {
     for (uint32_t rank = 0; rank < 2; ++rank) {
       std::vector<float> values(64);
       for (size_t i = 0; i < 64; ++i)
         values[i] = first + 10.0f * rank + i;
+      ASSERT_EQ(node->write(rank, x[rank], std::span<const float>(values)).text(), "");
+    }
+  }
+  void bind(float first) {
+    for (uint32_t rank = 0; rank < 2; ++rank) {
       x[rank] = *node->allocate(rank, 256);
       y[rank] = *node->allocate(rank, 256);
-      ASSERT_EQ(node->write(rank, x[rank], std::span<const float>(values)).text(), "");
       ASSERT_EQ(group->bind(rank, "x", x[rank], 256).text(), "");
       ASSERT_EQ(group->bind(rank, "y", y[rank], 256).text(), "");
     }
+    fill(first);
   }
 
   void expectSums(float first) {
@@ -87,6 +92,7 @@ protected:
   std::optional<Node> node;
   std::optional<Group> group;
   void *x[2], *y[2];
+  Hip hip;
 };
 
 TEST_F(JitOnHip, LaunchesOnItsOwnStreams) {
@@ -104,6 +110,36 @@ TEST_F(JitOnHip, LaunchesOnStreamsOfTheCaller) {
   streams.synchronize();
   EXPECT_EQ(group->check().text(), "");
   expectSums(7);
+}
+
+/// The application captures what the library starts, and replays it.
+TEST_F(JitOnHip, LaunchesIntoGraphsOfTheCaller) {
+  CallerStreams streams;
+  bind(2);
+  ASSERT_EQ(group->launch(streams.all).text(), ""); // after binding, before capturing
+  streams.synchronize();
+  void *graphs[2] = {}, *instances[2] = {};
+  constexpr int threadLocal = 1;
+  for (void *stream : streams.all)
+    ASSERT_EQ(hip.call("hipStreamBeginCapture", stream, threadLocal), 0);
+  ASSERT_EQ(group->launch(streams.all).text(), "");
+  for (int rank = 0; rank < 2; ++rank) {
+    ASSERT_EQ(hip.call("hipStreamEndCapture", streams.all[rank], &graphs[rank]), 0);
+    ASSERT_EQ(hip.call("hipGraphInstantiate", &instances[rank], graphs[rank], nullptr, nullptr,
+                       size_t(0)),
+              0);
+  }
+  for (float first : {5.0f, 6.0f, 7.0f}) {
+    fill(first);
+    for (int rank = 0; rank < 2; ++rank)
+      ASSERT_EQ(hip.call("hipGraphLaunch", instances[rank], streams.all[rank]), 0);
+    streams.synchronize();
+    expectSums(first);
+  }
+  for (int rank = 0; rank < 2; ++rank) {
+    EXPECT_EQ(hip.call("hipGraphExecDestroy", instances[rank]), 0);
+    EXPECT_EQ(hip.call("hipGraphDestroy", graphs[rank]), 0);
+  }
 }
 
 // ---- watchdogs ---------------------------------------------------------------------------------

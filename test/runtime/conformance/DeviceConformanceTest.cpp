@@ -72,6 +72,30 @@ std::vector<uint8_t> incrementCodeObject() {
   return assemble(kernelAssembly(kernel));
 }
 
+/// Waits until in[0] is not 0 and copies it to out[0 .. 64); arguments in, out.
+std::vector<uint8_t> awaitCodeObject() {
+  KernelText kernel;
+  kernel.name = "await";
+  kernel.kernargBytes = 16;
+  kernel.body = R"(
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  v_mov_b32_e32 v1, 0
+  v_lshlrev_b32_e32 v2, 2, v0
+  s_waitcnt lgkmcnt(0)
+poll:
+  global_load_dword v3, v1, s[4:5] sc0 sc1
+  s_waitcnt vmcnt(0)
+  v_readfirstlane_b32 s8, v3
+  s_cmp_lg_u32 s8, 0
+  s_cbranch_scc1 seen
+  s_sleep 1
+  s_branch poll
+seen:
+  global_store_dword v2, v3, s[6:7]
+)";
+  return assemble(kernelAssembly(kernel));
+}
+
 std::vector<uint8_t> arguments(DevicePtr in, DevicePtr out) {
   std::vector<uint8_t> bytes(16);
   llvm::support::endian::write64le(&bytes[0], in);
@@ -223,6 +247,27 @@ TEST_P(DeviceConformance, ReachesPeerVisibleMemoryOfAnotherDevice) {
   std::vector<uint8_t> bytes(256);
   ASSERT_EQ(llvm::toString(device(1).read(out.ptr(), bytes)), "");
   EXPECT_EQ(llvm::support::endian::read32le(&bytes[0]), 1u);
+}
+
+/// From another device, while a kernel polls the memory.
+TEST_P(DeviceConformance, WritesAsideOfLaunches) {
+  auto code = device(0).load(awaitCodeObject());
+  ASSERT_TRUE(bool(code)) << llvm::toString(code.takeError());
+  DeviceBuffer flag = buffer(256, MemoryKind::PeerVisible), out = buffer(256);
+  ASSERT_FALSE(bool(device(0).fill(flag.ptr(), 0, 256)));
+  std::vector<uint8_t> kernargs = arguments(flag.ptr(), out.ptr());
+  LaunchConfig config;
+  config.kernel = (*code)->kernel("await").get();
+  config.threads = {64, 1, 1};
+  config.kernargs = kernargs;
+  ASSERT_FALSE(bool(device(0).launch(config)));
+  uint8_t low[2] = {0x34, 0x12}, high[2] = {0x78, 0x56};
+  ASSERT_EQ(llvm::toString(device(1).writeAside({{flag.ptr() + 2, high}, {flag.ptr(), low}})), "");
+  ASSERT_EQ(llvm::toString(device(0).synchronize()), "");
+  std::vector<uint8_t> bytes(256);
+  ASSERT_EQ(llvm::toString(device(0).read(out.ptr(), bytes)), "");
+  // A running kernel may have seen the first half alone.
+  EXPECT_EQ(llvm::support::endian::read32le(&bytes[252]) >> 16, 0x5678u);
 }
 
 TEST_P(DeviceConformance, LoadingFaultsAreErrors) {

@@ -213,4 +213,9 @@ TEST_F(HipDeviceTest, AFailedCaptureIsEnded) {
   EXPECT_EQ(stub->graphs, 0);
 }
 
+/// The stub has none, as a HIP library may.
+TEST_F(HipDeviceTest, MissingEventsAreSaid) {
+  EXPECT_EQ(llvm::toString(HipEvent::create(device()).takeError()), "HIP 6.2 has no events");
+}
+
 } // namespace

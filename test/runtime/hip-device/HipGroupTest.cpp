@@ -172,6 +172,36 @@ TEST_F(HipWorkspaceTest, FaultsAreNamed) {
   EXPECT_EQ(createError(one), "expected no workspaces or 2, one a device, but got 1");
 }
 
+/// Rank 0 runs and waits for rank 1: it gets zeros with the tag of the first launch, 1, in its
+/// slot.
+TEST_F(HipWorkspaceTest, AreReleasedWhenALaterRankCannotStart) {
+  std::vector<DeviceBuffer> buffers;
+  GroupOptions options;
+  for (unsigned rank : {0, 1}) {
+    buffers.push_back(buffer(rank, 3 * 256, MemoryKind::Local));
+    buffers.push_back(buffer(rank, 8192, MemoryKind::PeerVisible));
+    options.workspaces.push_back({buffers[2 * rank].ptr(), buffers[2 * rank + 1].ptr()});
+  }
+  auto group = create(options);
+  ASSERT_TRUE(bool(group)) << llvm::toString(group.takeError());
+  std::vector<uint8_t> bytes(exchangeElements * 4);
+  for (unsigned rank : {0, 1})
+    ASSERT_EQ(llvm::toString(group->write(rank, "in", bytes)), "");
+  ASSERT_EQ(llvm::toString(group->prepare()), "");
+  // Get the device and launch; get it, set it and launch.
+  ASSERT_EQ(library->functions().hipSetDevice(0), api::Success);
+  stub->failAtCall = 5;
+  int streams[2];
+  EXPECT_EQ(llvm::toString(group->enqueue({&streams[0], &streams[1]})),
+            "rank 1: hipModuleLaunchKernel: HIP error (999): no description");
+  EXPECT_EQ(stub->launches, 1);
+  for (unsigned rank : {0, 1}) {
+    auto *words = reinterpret_cast<const uint64_t *>(options.workspaces[rank].peers);
+    for (unsigned word = 0; word < 1024; ++word)
+      ASSERT_EQ(words[word], word < 512 ? 0 : uint64_t(1) << 32) << "word " << word;
+  }
+}
+
 // ---- many --------------------------------------------------------------------------------------
 
 long residentBytes() {

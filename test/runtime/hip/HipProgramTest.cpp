@@ -26,8 +26,9 @@ std::string readFile(StringRef path) {
 
 /// Runs a program with our library first on the loader's path and more variables set.
 Outcome run(const std::string &path, std::vector<std::string> arguments = {},
-            std::vector<std::string> variables = {}) {
-  variables.push_back("LD_LIBRARY_PATH=" MONO_HIP_LIBRARY_DIR);
+            std::vector<std::string> variables = {},
+            const std::string &libraries = MONO_HIP_LIBRARY_DIR) {
+  variables.push_back("LD_LIBRARY_PATH=" + libraries);
   variables.push_back(std::string("PATH=") + std::getenv("PATH"));
   SmallString<128> out, err;
   EXPECT_FALSE(sys::fs::createTemporaryFile("hip", "out", out));
@@ -108,4 +109,18 @@ TEST(HipProgram, BadEnvironmentIsSaid) {
 TEST(HipProgram, RuntimeProbeFindsTheLibrary) {
   Outcome outcome = run(MONO_BINARY_DIR "/hip_probe_program", {}, {"MONO_HIP_DEVICES=5"});
   EXPECT_EQ(outcome.out, "libamdhip64.so.7 5\n") << outcome.err;
+}
+
+/// The names of HIP 5, 6 and 7, each where there is no newer one.
+TEST(HipProgram, RuntimeProbeKnowsTheNamesOfAllVersions) {
+  SmallString<128> folder;
+  ASSERT_FALSE(sys::fs::createUniqueDirectory("hip", folder));
+  scope_exit cleanup([&] { sys::fs::remove_directories(folder); });
+  for (const char *version : {"5", "6", "7"}) {
+    std::string name = std::string("libamdhip64.so.") + version;
+    ASSERT_FALSE(sys::fs::create_link(MONO_HIP_LIBRARY_DIR "/" + name, folder + "/" + name));
+    Outcome outcome =
+        run(MONO_BINARY_DIR "/hip_probe_program", {}, {"MONO_HIP_DEVICES=3"}, folder.str().str());
+    EXPECT_EQ(outcome.out, name + " 3\n") << outcome.err;
+  }
 }
