@@ -25,8 +25,9 @@ namespace mono::test {
 // Compilation
 //===----------------------------------------------------------------------===//
 
-OwningOpRef<ModuleOp> bindFile(MLIRContext &context, StringRef path, ArrayRef<std::string> params) {
-  auto module = parseSourceFile<ModuleOp>(path, ParserConfig(&context));
+OwningOpRef<ModuleOp> bindText(MLIRContext &context, StringRef text, StringRef path,
+                               ArrayRef<std::string> params) {
+  auto module = parseSourceString<ModuleOp>(text, ParserConfig(&context), path);
   if (!module)
     return {};
   // What the command line would put into the manifest.

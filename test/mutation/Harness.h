@@ -10,8 +10,10 @@
 
 namespace mono::test {
 
-/// Reads a schedule file and binds its parameters, `NAME=INT` each. Null after a message on stderr.
-mlir::OwningOpRef<mlir::ModuleOp> bindFile(mlir::MLIRContext &context, llvm::StringRef path,
+/// Parses the text of a schedule file, whose imports are relative to `path`, and binds its
+/// parameters, `NAME=INT` each. Null after a message on stderr.
+mlir::OwningOpRef<mlir::ModuleOp> bindText(mlir::MLIRContext &context, llvm::StringRef text,
+                                           llvm::StringRef path,
                                            llvm::ArrayRef<std::string> params);
 
 /// What the verifiers, the checks and the placement say about a bound module, which is placed in

@@ -199,6 +199,53 @@ std::optional<std::string> swapTaskAndRank(ScheduleOp schedule, Random &random) 
   return (wasTask ? "rank for task in " : "task for rank in ") + nameOf(*op);
 }
 
+/// Each rank takes the parts of a collective, or the ranks it speaks to, in another order: one that
+/// begins with its own number, or the opposite one.
+std::optional<std::string> reorderCollective(ScheduleOp schedule, Random &random) {
+  auto ranks = pickOp<RanksOp>(schedule, random);
+  if (!ranks)
+    return std::nullopt;
+  SmallVector<Operation *> ops;
+  schedule.walk([&](Operation *op) {
+    if (!isa<PostOp, ReceiveOp>(op))
+      return;
+    auto mailbox = op->getOperand(isa<PostOp>(op) ? 1 : 0).getDefiningOp<MailboxOp>();
+    if (mailbox && mailbox.getScope() == Scope::Peers && !offsetArgs(op).empty())
+      ops.push_back(op);
+  });
+  auto op = pick<Operation *>(random, ops);
+  if (!op)
+    return std::nullopt;
+  MutableOperandRange args = offsetArgs(*op);
+  unsigned index = pick(random, int64_t(args.size()));
+  bool isRank = args[index].get() == ranks->getRank();
+  int64_t count =
+      staticValues(isRank ? ranks->getCount() : (*op)->getParentOfType<StageOp>().getTasks())
+          .front();
+
+  AffineMap map = offsetsOf(*op);
+  MLIRContext *context = map.getContext();
+  AffineExpr turn = getAffineSymbolExpr(map.getNumSymbols(), context); // the rank
+  bool backwards = pick(random, 2);
+  auto reordered = [&](AffineExpr expr) {
+    return backwards ? count - 1 - expr
+                     : (expr + (isRank ? getAffineConstantExpr(1, context) : turn)) % count;
+  };
+  SmallVector<AffineExpr> dims, symbols;
+  for (unsigned i = 0; i < map.getNumDims(); ++i)
+    dims.push_back(i == index ? reordered(getAffineDimExpr(i, context))
+                              : getAffineDimExpr(i, context));
+  for (unsigned i = 0; i < map.getNumSymbols(); ++i) {
+    AffineExpr expr = getAffineSymbolExpr(i, context);
+    symbols.push_back(map.getNumDims() + i == index ? reordered(expr) : expr);
+  }
+  AffineMap changed =
+      map.replaceDimsAndSymbols(dims, symbols, map.getNumDims(), map.getNumSymbols() + 1);
+  args.append(ranks->getRank());
+  (*op)->setAttr("offsets", AffineMapAttr::get(changed));
+  return "order of " + nameOf(*op) + ": " + text(map) + " -> " + text(changed);
+}
+
 //===----------------------------------------------------------------------===//
 // Declarations
 //===----------------------------------------------------------------------===//
@@ -316,18 +363,41 @@ std::optional<std::string> moveOp(ScheduleOp schedule, Random &random) {
   return nameOf(*op) + " in front of " + nameOf(*target);
 }
 
-using Mutation = std::optional<std::string> (*)(ScheduleOp, Random &);
+struct Mutation {
+  StringRef name;
+  std::optional<std::string> (*make)(ScheduleOp, Random &);
+};
+
 constexpr Mutation mutations[] = {
-    dropPost,   dropWait,        repeatPost,  resizeSum,   shiftOffset,   scaleOffset,
-    fixOffset,  swapTaskAndRank, changeSlots, changeScope, changeShape,   moveRegion,
-    swapStages, changeBase,      changeTasks, changeGrid,  changeThreads, moveOp};
+    {"post dropped", dropPost},
+    {"wait dropped", dropWait},
+    {"post repeated", repeatPost},
+    {"terms of a sum changed", resizeSum},
+    {"range shifted", shiftOffset},
+    {"range scaled", scaleOffset},
+    {"range fixed", fixOffset},
+    {"task and rank exchanged", swapTaskAndRank},
+    {"collective of a rank reordered", reorderCollective},
+    {"slots changed", changeSlots},
+    {"scope changed", changeScope},
+    {"shape changed", changeShape},
+    {"region moved", moveRegion},
+    {"stages swapped", swapStages},
+    {"base of a stage changed", changeBase},
+    {"tasks changed", changeTasks},
+    {"workgroups changed", changeGrid},
+    {"threads changed", changeThreads},
+    {"op moved", moveOp},
+};
 
 } // namespace
 
 size_t mutationKinds() { return std::size(mutations); }
 
+StringRef mutationName(size_t kind) { return mutations[kind].name; }
+
 std::optional<std::string> mutate(ScheduleOp schedule, size_t kind, Random &random) {
-  return mutations[kind](schedule, random);
+  return mutations[kind].make(schedule, random);
 }
 
 } // namespace mono::test

@@ -1,0 +1,92 @@
+// One right schedule, the mistakes put into it, and what became of them.
+#pragma once
+
+#include "test/mutation/Harness.h"
+#include "test/mutation/Mutations.h"
+#include "llvm/ADT/DenseSet.h"
+#include <map>
+
+namespace mono::test {
+
+struct Settings {
+  uint64_t seed = 1;
+  unsigned mutants = 1000; ///< of each schedule
+  unsigned runs = 6;       ///< accepted mutants of each schedule that run, and barriers left out
+  unsigned seeds = 8;      ///< runs of each besides the plain one
+  unsigned launches = 3;   ///< of each run
+  unsigned budget = 20;    ///< million wave instructions after which a run counts as hanging
+};
+
+/// What became of the mutants of one kind.
+struct KindCounts {
+  unsigned mutants = 0, rejected = 0, failed = 0;
+};
+
+/// What became of all mutants of a schedule, and of the barriers left out.
+struct Counts {
+  unsigned mutants = 0;    ///< rejected + equivalent + repeated + left + same + other + failed
+  unsigned rejected = 0;   ///< by the checks, the placement or code generation
+  unsigned equivalent = 0; ///< accepted, and the kernel is that of the right schedule
+  unsigned repeated = 0;   ///< accepted, and alike an earlier one
+  unsigned left = 0;       ///< accepted and not run
+  unsigned same = 0;       ///< ran, and computes what the right schedule does
+  unsigned other = 0;      ///< ran, and computes something else, the same in every run
+  unsigned failed = 0;     ///< ran, and hangs, races or differs from run to run
+
+  unsigned barriers = 0; ///< left out one at a time
+  unsigned caught = 0;   ///< by a race, a hang, or LDS nobody wrote
+  unsigned unneeded = 0; ///< same results in every run
+  unsigned missed = 0;   ///< other results that nothing points out
+
+  std::map<std::string, unsigned> byRule; ///< rejections
+  std::vector<KindCounts> byKind = std::vector<KindCounts>(mutationKinds());
+
+  Counts &operator+=(const Counts &other);
+};
+
+/// How run number `run` orders memory and waves: number 0 makes everything visible at once, odd
+/// ones give all wavefronts short turns (what differs between them are the delays in the code), the
+/// others are adversarial.
+emu::Options optionsFor(unsigned run, const Settings &settings);
+
+/// The inputs of a right module, which is placed.
+llvm::Expected<Inputs> inputsOf(mlir::ModuleOp placed, const Settings &settings);
+
+/// The outputs of a placed module, if all runs agree; else what went wrong. Odd runs have delays in
+/// the code; `plain` is the one without.
+llvm::Expected<std::vector<uint8_t>> runAll(mlir::ModuleOp placed, llvm::ArrayRef<uint8_t> plain,
+                                            const Settings &settings, Inputs &inputs,
+                                            int64_t skipBarrier = -1);
+
+class Subject {
+public:
+  Subject(mlir::ModuleOp bound, const Settings &settings)
+      : bound(bound), settings(settings), random(settings.seed) {}
+
+  /// False if the schedule itself is wrong, after a message on stderr. Prints mutants that fail.
+  bool run(Counts &counts);
+
+private:
+  struct Mutant {
+    mlir::OwningOpRef<mlir::ModuleOp> module;
+    std::string what;
+    size_t kind;
+  };
+
+  bool fail(const llvm::Twine &message);
+  std::vector<Mutant> acceptedMutants(Counts &counts);
+  void runMutant(Mutant &mutant, Counts &counts);
+  void leaveOutBarriers(Counts &counts);
+  bool isNew(llvm::ArrayRef<uint8_t> bytes);
+
+  mlir::ModuleOp bound;
+  const Settings &settings;
+  Random random;
+  mlir::OwningOpRef<mlir::ModuleOp> placed; ///< the right one
+  Compiled right;
+  Inputs inputs;
+  std::vector<uint8_t> expected;
+  llvm::DenseSet<uint64_t> seen; ///< hashes of placed modules and of code objects
+};
+
+} // namespace mono::test
