@@ -35,9 +35,9 @@ TEST_P(WrongSchedule, IsFound) {
   arguments.insert(arguments.end(), {put("wrong.mlir", text), "--verify"});
   ProcessResult result = run(MONORUN, arguments);
   EXPECT_EQ(result.status, 1) << result.err;
-  size_t line = result.out.find(std::string(mistake.spoiled) + " ");
+  size_t line = result.out.find("\n" + std::string(mistake.spoiled) + " ");
   ASSERT_NE(line, std::string::npos) << result.out;
-  std::string found = result.out.substr(line, result.out.find('\n', line) - line);
+  std::string found = result.out.substr(line + 1, result.out.find('\n', line + 1) - line - 1);
   EXPECT_NE(found.find("BAD"), std::string::npos) << found;
 }
 

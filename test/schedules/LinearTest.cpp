@@ -53,7 +53,7 @@ protected:
     if (s.format != Format::Bf16Blocks)
       return R"(mono.call @linear_tile(%box, %input, %stream, %S, %K)
       : (!mono.mailbox, !mono.buffer, !mono.stream, index, index) -> tensor<?x16xf32>)";
-    return R"(mono.call @linear_tile_block_scaled(%box, %terms, %stream, %row, %S, %K, %sixteen)
+    return R"(mono.call @linear_tile_block_scaled(%box, %input, %stream, %row, %S, %K, %sixteen)
       : (!mono.mailbox, !mono.buffer, !mono.stream, tensor<1x?xf32>, index, index, index) -> tensor<?x16xf32>)";
   }
 
@@ -111,8 +111,7 @@ mono.schedule @linear target("gfx950") grid(8 x 512) {
   %block_scale = mono.operand "block_scale" read [(%N + 127) floordiv 128, (%K + 127) floordiv 128] : f32
   %sixteen = arith.constant 16 : index
   %box = mono.mailbox "box" tagged scope(device) slots(1) [%S, %K] : bf16
-  %input = mono.region "input" [%S, %K] pad(8) : bf16
-  %terms = mono.region "terms" [%S * 2, %K] pad(8) : bf16
+  %input = mono.region "input" [%S * $TERMS, %K] pad(8) : bf16
   mono.stage "bring" (%t) tasks [1] base [7] {
     %v = mono.load %x[0, 0] [%S, %K] : tensor<?x?xbf16>
     mono.post %v to %box[0, 0] : tensor<?x?xbf16>
@@ -126,9 +125,11 @@ mono.schedule @linear target("gfx950") grid(8 x 512) {
 })",
         {{"OPERANDS", operands()},
          {"SCALED", s.format == Format::Mxfp4 ? "scaled %ws" : ""},
+         {"TERMS", s.format == Format::Bf16Blocks ? "2" : "1"},
          {"TILE", tile()}});
     OneGpu gpu(text, options, {{"S", s.rows}, {"K", s.depth}, {"N", s.columns}});
     random.seed(uint32_t(s.depth + s.rows));
+    normal.reset();
     x.clear();
     for (int i = 0; i < s.rows * s.depth; ++i)
       x.push_back(toBf16(normal(random) * (i % 97 == 0 ? 16 : 1)));
