@@ -207,8 +207,10 @@ def Mono_RoutineOp : Mono_Op<"routine", [IsolatedFromAbove, Symbol, SingleBlock]
   let summary = "a named, shape-generic piece of a schedule";
   let description = [{
     Arguments are tensors, index values, operands, mailboxes or regions; `?` fits any size. The body
-    is a piece of a stage or a list of stages, and ends in `mono.yield`. Calls are inlined when the
-    schedule is bound, and the shapes of the caller become the shapes of the body.
+    is a piece of a stage or a list of stages with the mailboxes and regions they need, and ends in
+    `mono.yield`. Calls are inlined when the schedule is bound, and the shapes of the caller become the
+    shapes of the body. What a body declares keeps its name if that is free in the schedule, and else
+    gets a number: `"sum"`, `"sum_2"`.
 
     Example (test/dialect/routine.mlir):
     ```mlir

@@ -20,6 +20,24 @@ Error checkOperand(const Manifest &manifest, StringRef name, OperandAccess acces
   return Error::success();
 }
 
+Error checkOperands(const Manifest &manifest, ArrayRef<OperandSpec> expected) {
+  if (manifest.operands.size() != expected.size())
+    return makeError("expected {} operands, but got {}", expected.size(), manifest.operands.size());
+  for (const OperandSpec &operand : expected)
+    if (Error error =
+            checkOperand(manifest, operand.name, operand.access, operand.shape, operand.element))
+      return error;
+  return Error::success();
+}
+
+Error checkDivisions(ArrayRef<Division> divisions) {
+  for (const Division &division : divisions)
+    if (division.size == 0 || division.divisor == 0 || division.size % division.divisor != 0)
+      return makeError("expected {} to be a multiple of {} = {}, but got {}", division.what,
+                       division.by, division.divisor, division.size);
+  return Error::success();
+}
+
 Error readSizeParam(const Manifest &manifest, StringRef name, size_t &out) {
   const int64_t *value = manifest.param(name);
   if (!value)

@@ -1,5 +1,6 @@
 // Attention in decode, whatever makes its keys: softmax over a part of the keys, the combination of
-// parts, and the options that models add to scores. Natural logarithms and exponentials throughout.
+// parts, and the options that models add to scores. Parts are rescaled to their largest maximum, which
+// changes nothing in exact arithmetic (arXiv 1805.02867). Natural exponentials throughout.
 mono.import "elementwise.mlir"
 
 // Softmax numerators of scores [heads, keys], and per head the maximum and the sum they belong to. A
@@ -24,8 +25,8 @@ mono.routine @partial_softmax(%score : tensor<?x?xf32>, %heads : index, %keys : 
   mono.yield %p16, %max, %sum : tensor<?x?xbf16>, tensor<?xf32>, tensor<?xf32>
 }
 
-// cap * tanh(score / cap) of scores [rows, columns], which stay below the cap (Gemma 2); a cap of 0
-// leaves them as they are, at no cost.
+// cap * tanh(score / cap) of scores [rows, columns], which stay below the cap (Gemma 2, arXiv
+// 2408.00118); a cap of 0 leaves them as they are, at no cost.
 mono.routine @softcap(%score : tensor<?x?xf32>, %cap : f32, %rows : index, %columns : index)
     -> tensor<?x?xf32> {
   %caps = tensor.splat %cap[%rows, %columns] : tensor<?x?xf32>
@@ -63,7 +64,7 @@ mono.routine @part_factors(%max : tensor<1x?xf32>, %sum : tensor<1x?xf32>, %part
 }
 
 // The same where the head has a sink: a logit that takes its share of the softmax and has no value
-// (gpt-oss). It counts as one more part.
+// (gpt-oss, arXiv 2508.10925). It counts as one more part.
 mono.routine @part_factors_with_sink(%max : tensor<1x?xf32>, %sum : tensor<1x?xf32>,
                                      %sink : tensor<1xf32>, %parts : index) -> tensor<1x?xf32> {
   %one = arith.constant 1 : index

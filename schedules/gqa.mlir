@@ -127,19 +127,21 @@ mono.routine @gqa_parts(%query : !mono.mailbox, %new_k : !mono.mailbox, %new_v :
   mono.yield %value, %max, %sum : !mono.mailbox, !mono.mailbox, !mono.mailbox
 }
 
-// Puts the parts together: stage "combine", one task for a row and head. `out` is a mailbox
+// Puts the parts together: stage "combine", `slices` tasks for a row and head, each for its share of the
+// columns; more of them where there are more parts than registers and LDS hold. `out` is a mailbox
 // [rows, heads * dim] bf16.
 mono.routine @gqa_combine(%value : !mono.mailbox, %max : !mono.mailbox, %sum : !mono.mailbox,
                           %out : !mono.mailbox, %rows : index, %heads : index, %splits : index,
-                          %dim : index) {
-  mono.stage "combine" (%t) tasks [%rows * symbol(%heads)] base [0] {
-    %most, %total, %values = mono.call @receive_parts(%value, %max, %sum, %t, %heads, %splits, %dim)
-      : (!mono.mailbox, !mono.mailbox, !mono.mailbox, index, index, index, index)
+                          %dim : index, %slices : index) {
+  %columns = arith.divui %dim, %slices : index
+  mono.stage "combine" (%t) tasks [%rows * symbol(%heads) * symbol(%slices)] base [0] {
+    %most, %total, %values = mono.call @receive_parts(%value, %max, %sum, %t, %heads, %splits, %slices, %columns)
+      : (!mono.mailbox, !mono.mailbox, !mono.mailbox, index, index, index, index, index)
       -> (tensor<1x?xf32>, tensor<1x?xf32>, tensor<?x?xf32>)
-    %o = mono.call @combine_parts(%values, %most, %total, %splits, %dim)
+    %o = mono.call @combine_parts(%values, %most, %total, %splits, %columns)
       : (tensor<?x?xf32>, tensor<1x?xf32>, tensor<1x?xf32>, index, index) -> tensor<?xf32>
     %o16 = arith.truncf %o : tensor<?xf32> to tensor<?xbf16>
-    mono.post %o16 to %out[%t floordiv symbol(%heads), (%t mod symbol(%heads)) * symbol(%dim)] : tensor<?xbf16>
+    mono.post %o16 to %out[%t floordiv (symbol(%heads) * symbol(%slices)), (%t mod (symbol(%heads) * symbol(%slices))) * symbol(%columns)] : tensor<?xbf16>
   }
 }
 
@@ -147,28 +149,31 @@ mono.routine @gqa_combine(%value : !mono.mailbox, %max : !mono.mailbox, %sum : !
 mono.routine @gqa_combine_with_sinks(%value : !mono.mailbox, %max : !mono.mailbox,
                                      %sum : !mono.mailbox, %sinks : !mono.buffer,
                                      %out : !mono.mailbox, %rows : index, %heads : index,
-                                     %splits : index, %dim : index) {
-  mono.stage "combine" (%t) tasks [%rows * symbol(%heads)] base [0] {
-    %sink = mono.load %sinks[%t mod symbol(%heads)] [1] : tensor<1xf32>
-    %most, %total, %values = mono.call @receive_parts(%value, %max, %sum, %t, %heads, %splits, %dim)
-      : (!mono.mailbox, !mono.mailbox, !mono.mailbox, index, index, index, index)
+                                     %splits : index, %dim : index, %slices : index) {
+  %columns = arith.divui %dim, %slices : index
+  mono.stage "combine" (%t) tasks [%rows * symbol(%heads) * symbol(%slices)] base [0] {
+    %sink = mono.load %sinks[(%t floordiv symbol(%slices)) mod symbol(%heads)] [1] : tensor<1xf32>
+    %most, %total, %values = mono.call @receive_parts(%value, %max, %sum, %t, %heads, %splits, %slices, %columns)
+      : (!mono.mailbox, !mono.mailbox, !mono.mailbox, index, index, index, index, index)
       -> (tensor<1x?xf32>, tensor<1x?xf32>, tensor<?x?xf32>)
     %factor = mono.call @part_factors_with_sink(%most, %total, %sink, %splits)
       : (tensor<1x?xf32>, tensor<1x?xf32>, tensor<1xf32>, index) -> tensor<1x?xf32>
-    %o = mono.call @add_parts(%values, %factor, %splits, %dim)
+    %o = mono.call @add_parts(%values, %factor, %splits, %columns)
       : (tensor<?x?xf32>, tensor<1x?xf32>, index, index) -> tensor<?xf32>
     %o16 = arith.truncf %o : tensor<?xf32> to tensor<?xbf16>
-    mono.post %o16 to %out[%t floordiv symbol(%heads), (%t mod symbol(%heads)) * symbol(%dim)] : tensor<?xbf16>
+    mono.post %o16 to %out[%t floordiv (symbol(%heads) * symbol(%slices)), (%t mod (symbol(%heads) * symbol(%slices))) * symbol(%columns)] : tensor<?xbf16>
   }
 }
 
-// Maxima and sums [1, splits] and values [splits, dim] of head t mod heads of row t / heads.
+// What task t of "combine" puts together: maxima and sums [1, splits] of its head, and its columns of
+// the values [splits, columns].
 mono.routine @receive_parts(%value : !mono.mailbox, %max : !mono.mailbox, %sum : !mono.mailbox,
-                            %t : index, %heads : index, %splits : index, %dim : index)
+                            %t : index, %heads : index, %splits : index, %slices : index,
+                            %columns : index)
     -> (tensor<1x?xf32>, tensor<1x?xf32>, tensor<?x?xf32>) {
-  %max3 = mono.receive %max[%t floordiv symbol(%heads), %t mod symbol(%heads), 0] [1, 1, %splits] : tensor<1x1x?xf32>
-  %sum3 = mono.receive %sum[%t floordiv symbol(%heads), %t mod symbol(%heads), 0] [1, 1, %splits] : tensor<1x1x?xf32>
-  %value4 = mono.receive %value[%t floordiv symbol(%heads), 0, %t mod symbol(%heads), 0] [1, %splits, 1, %dim] : tensor<1x?x1x?xf32>
+  %max3 = mono.receive %max[%t floordiv (symbol(%heads) * symbol(%slices)), (%t floordiv symbol(%slices)) mod symbol(%heads), 0] [1, 1, %splits] : tensor<1x1x?xf32>
+  %sum3 = mono.receive %sum[%t floordiv (symbol(%heads) * symbol(%slices)), (%t floordiv symbol(%slices)) mod symbol(%heads), 0] [1, 1, %splits] : tensor<1x1x?xf32>
+  %value4 = mono.receive %value[%t floordiv (symbol(%heads) * symbol(%slices)), 0, (%t floordiv symbol(%slices)) mod symbol(%heads), (%t mod symbol(%slices)) * symbol(%columns)] [1, %splits, 1, %columns] : tensor<1x?x1x?xf32>
   %most = tensor.collapse_shape %max3 [[0, 1], [2]] : tensor<1x1x?xf32> into tensor<1x?xf32>
   %total = tensor.collapse_shape %sum3 [[0, 1], [2]] : tensor<1x1x?xf32> into tensor<1x?xf32>
   %values = tensor.collapse_shape %value4 [[0, 1], [2, 3]] : tensor<1x?x1x?xf32> into tensor<?x?xf32>

@@ -1,5 +1,5 @@
-// RMSNorm in two halves, so that a row spread over workgroups needs one exchange of its sums of
-// squares and no second pass: y = x * gamma / sqrt(sum(x^2) / n + eps).
+// RMSNorm (arXiv 1910.07467) in two halves, so that a row spread over workgroups needs one exchange of
+// its sums of squares and no second pass: y = x * gamma / sqrt(sum(x^2) / n + eps). And LayerNorm.
 
 mono.import "elementwise.mlir"
 
@@ -24,7 +24,7 @@ mono.routine @reciprocal_rms(%sum : tensor<?xf32>, %rows : index, %n : f32, %eps
   mono.yield %rstd : tensor<?xf32>
 }
 
-// RMSNorm of whole rows: x * gamma / sqrt(sum(x^2) / n + eps).
+// RMSNorm of whole rows [rows, columns]: x * gamma / sqrt(sum(x^2) / n + eps), with n = columns.
 mono.routine @rms_normed(%x : tensor<?x?xf32>, %gamma16 : tensor<?xbf16>, %n : f32, %eps : f32,
                          %rows : index, %columns : index) -> tensor<?x?xf32> {
   %square = mono.call @sum_of_squares(%x, %rows) : (tensor<?x?xf32>, index) -> tensor<?xf32>
@@ -47,7 +47,7 @@ mono.routine @rms_norm(%x : tensor<?x?xf32>, %gamma16 : tensor<?xbf16>, %n : f32
   mono.yield %y16 : tensor<?x?xbf16>
 }
 
-// LayerNorm of whole rows: (x - mean) / sqrt(variance + eps) * gamma + beta.
+// LayerNorm (arXiv 1607.06450) of whole rows [rows, columns], n = columns: (x - mean) / sqrt(variance + eps) * gamma + beta.
 mono.routine @layer_norm(%x : tensor<?x?xf32>, %gamma : tensor<?xf32>, %beta : tensor<?xf32>,
                          %n : f32, %eps : f32, %rows : index, %columns : index)
     -> tensor<?x?xf32> {

@@ -35,7 +35,8 @@ mono.routine @renormalise(%x : tensor<?x?xf32>, %scale : f32, %rows : index, %co
 }
 
 // Keys of [rows, experts] with -inf outside the `kept` best of `groups` equal groups of experts. A
-// group is as good as the sum of its `best` largest keys: 2 in DeepSeek-V3, 1 in DeepSeek-V2.
+// group is as good as the sum of its `best` largest keys: 2 in DeepSeek-V3 (arXiv 2412.19437), 1 in
+// DeepSeek-V2 (arXiv 2405.04434).
 mono.routine @limit_to_groups(%key : tensor<?x?xf32>, %groups : index, %kept : index,
                               %best : index, %rows : index, %experts : index)
     -> tensor<?x?xf32> {

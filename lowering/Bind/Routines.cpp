@@ -121,14 +121,30 @@ LogicalResult verifyCall(CallOp call, RoutineOp routine) {
 /// Deepest nesting of routine calls; more is taken for recursion, which can't end here.
 constexpr unsigned kMaxCallDepth = 64;
 
+/// The names that stages, mailboxes and regions of a schedule have.
+using Names = llvm::StringSet<>;
+
+/// A stage, mailbox or region of a routine keeps its name if that is free, and gets a number if it
+/// is not: a routine can be called more than once.
+void giveName(Operation *op, Names &names) {
+  auto name = op->getAttrOfType<StringAttr>("name");
+  if (!name)
+    return;
+  std::string free = name.str();
+  for (unsigned number = 2; !names.insert(free).second; ++number)
+    free = (name.getValue() + "_" + llvm::Twine(number)).str();
+  op->setAttr("name", StringAttr::get(op->getContext(), free));
+}
+
 /// Replaces `call` by the body of its routine; appends the calls of the body to `calls`.
-void inlineCall(CallOp call, RoutineOp routine, unsigned depth,
+void inlineCall(CallOp call, RoutineOp routine, unsigned depth, Names &names,
                 SmallVectorImpl<std::pair<CallOp, unsigned>> &calls) {
   OpBuilder builder(call);
   IRMapping mapping;
   mapping.map(routine.getBody().getArguments(), call.getArgs());
   for (Operation &op : routine.getBody().front().without_terminator()) {
     Operation *copy = builder.clone(op, mapping);
+    giveName(copy, names);
     copy->walk([&](CallOp inner) { calls.emplace_back(inner, depth + 1); });
   }
   auto yield = cast<YieldOp>(routine.getBody().front().getTerminator());
@@ -163,8 +179,13 @@ static LogicalResult reportUnknown(CallOp call, ModuleOp module) {
 LogicalResult inlineCalls(ModuleOp module) {
   SymbolTable symbols(module);
   SmallVector<std::pair<CallOp, unsigned>> calls;
-  for (auto schedule : module.getOps<ScheduleOp>())
+  llvm::DenseMap<Operation *, Names> names;
+  for (auto schedule : module.getOps<ScheduleOp>()) {
     schedule.walk([&](CallOp call) { calls.emplace_back(call, 1u); });
+    for (Operation &op : schedule.getBody().front())
+      if (auto name = op.getAttrOfType<StringAttr>("name"))
+        names[schedule].insert(name.getValue());
+  }
   for (size_t next = 0; next < calls.size(); ++next) {
     auto [call, depth] = calls[next];
     auto routine = symbols.lookup<RoutineOp>(call.getCallee());
@@ -175,7 +196,7 @@ LogicalResult inlineCalls(ModuleOp module) {
                               << call.getCallee() << "' calls itself, directly or through others";
     if (failed(verifyCall(call, routine)))
       return failure();
-    inlineCall(call, routine, depth, calls);
+    inlineCall(call, routine, depth, names[call->getParentOfType<ScheduleOp>()], calls);
   }
   for (RoutineOp routine : llvm::make_early_inc_range(module.getOps<RoutineOp>()))
     routine.erase();

@@ -8,17 +8,6 @@ using namespace llvm;
 
 namespace mono::models::decoder {
 
-namespace {
-class OperandList {
-public:
-  void add(OperandAccess access, StringRef name, ElementType element,
-           std::initializer_list<size_t> shape) {
-    operands.push_back({name.str(), access, element, Shape(shape.begin(), shape.end())});
-  }
-  std::vector<DecoderOperand> operands;
-};
-} // namespace
-
 static void addTokens(OperandList &list, const DecoderSizes &sizes) {
   using enum OperandAccess;
   using enum ElementType;
@@ -71,7 +60,7 @@ static void addResults(OperandList &list, const DecoderModel &model, const Decod
   list.add(Write, "topk_weights", F32, {sizes.rows, sizes.chosen});
 }
 
-std::vector<DecoderOperand> decoderOperands(const DecoderModel &model, const DecoderSizes &sizes) {
+std::vector<OperandSpec> decoderOperands(const DecoderModel &model, const DecoderSizes &sizes) {
   OperandList list;
   addTokens(list, sizes);
   addAttention(list, model, sizes);
@@ -81,10 +70,6 @@ std::vector<DecoderOperand> decoderOperands(const DecoderModel &model, const Dec
 }
 
 Error checkDecoderSizes(const DecoderSizes &sizes) {
-  struct Division {
-    StringRef what, by;
-    size_t size, divisor;
-  };
   // Ranks share the key heads evenly, or each key head is that of as many ranks.
   size_t more = std::max(sizes.kvHeads, sizes.ranks), fewer = std::min(sizes.kvHeads, sizes.ranks);
   const Division divisions[] = {
@@ -97,10 +82,8 @@ Error checkDecoderSizes(const DecoderSizes &sizes) {
       {"CTX", "32 SPLITS", sizes.context, 32 * sizes.splits},
       {"DIM", "2", sizes.dim, 2},
   };
-  for (const Division &division : divisions)
-    if (division.size == 0 || division.divisor == 0 || division.size % division.divisor != 0)
-      return makeError("expected {} to be a multiple of {} = {}, but got {}", division.what,
-                       division.by, division.divisor, division.size);
+  if (Error error = checkDivisions(divisions))
+    return error;
   if (sizes.chosen > sizes.experts)
     return makeError("expected CHOSEN to be at most EXPERTS = {}, but got {}", sizes.experts,
                      sizes.chosen);
@@ -132,13 +115,8 @@ Expected<DecoderSizes> readDecoderSizes(const DecoderModel &model, const Manifes
   sizes.ordered = ordered != 0;
   if (Error error = checkDecoderSizes(sizes))
     return error;
-  std::vector<DecoderOperand> expected = decoderOperands(model, sizes);
-  if (manifest.operands.size() != expected.size())
-    return makeError("expected {} operands, but got {}", expected.size(), manifest.operands.size());
-  for (const DecoderOperand &operand : expected)
-    if (Error error =
-            checkOperand(manifest, operand.name, operand.access, operand.shape, operand.element))
-      return error;
+  if (Error error = checkOperands(manifest, decoderOperands(model, sizes)))
+    return error;
   return sizes;
 }
 

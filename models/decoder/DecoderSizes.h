@@ -2,7 +2,7 @@
 // launch and operands. One description for all models of this kind (DecoderModels.h).
 #pragma once
 
-#include "runtime/Manifest.h"
+#include "models/Operands.h"
 
 namespace mono::models::decoder {
 
@@ -44,14 +44,6 @@ struct DecoderSizes {
   size_t cacheRows() const { return rows * context; }
 };
 
-/// An operand as the schedules declare it; the memory layout is theirs.
-struct DecoderOperand {
-  std::string name;
-  OperandAccess access;
-  ElementType element;
-  Shape shape;
-};
-
 /// All operands, rank r of TP, with H and KV query and key heads on a rank:
 ///   x [S, HIDDEN] bf16; positions [S], block_table [S, PAGES] i32; cos_sin [CTX, DIM] f32;
 ///   cache_k, cache_v [S * CTX, KV, DIM] bf16 (update);
@@ -63,7 +55,7 @@ struct DecoderOperand {
 /// Rows of w_gate_up: gateRows gate rows, then the up rows of the same units, and so on.
 /// Results: y, attn_residual [S, HIDDEN] bf16; with experts router_logits [S, EXPERTS] f32,
 ///   topk_ids [S, CHOSEN] i32 ascending, topk_weights [S, CHOSEN] f32.
-std::vector<DecoderOperand> decoderOperands(const DecoderModel &model, const DecoderSizes &sizes);
+std::vector<OperandSpec> decoderOperands(const DecoderModel &model, const DecoderSizes &sizes);
 
 /// Sizes from the compile parameters of a kernel: S, TP, CTX, PAGE, ORDERED, SPLITS, HIDDEN, HEADS,
 /// KV_HEADS, DIM, and MLP, or MOE, EXPERTS and CHOSEN. Error when one is missing, when sizes do not

@@ -17,18 +17,6 @@ std::vector<std::pair<StringRef, size_t *>> dimensionParams(LayerDims &dims) {
           {"CHOSEN", &dims.chosen}};
 }
 
-namespace {
-/// Collects operands of one access after another.
-class OperandList {
-public:
-  void add(OperandAccess access, StringRef name, ElementType element,
-           std::initializer_list<size_t> shape) {
-    operands.push_back({name.str(), access, element, Shape(shape.begin(), shape.end())});
-  }
-  std::vector<LayerOperand> operands;
-};
-} // namespace
-
 static void addTokens(OperandList &list, const LayerSizes &sizes) {
   using enum OperandAccess;
   using enum ElementType;
@@ -84,7 +72,7 @@ static void addResults(OperandList &list, const LayerSizes &sizes) {
   list.add(Write, "topk_weights", F32, {sizes.rows, sizes.chosen});
 }
 
-std::vector<LayerOperand> layerOperands(const LayerSizes &sizes) {
+std::vector<OperandSpec> layerOperands(const LayerSizes &sizes) {
   OperandList list;
   addTokens(list, sizes);
   addAttention(list, sizes);
@@ -94,10 +82,6 @@ std::vector<LayerOperand> layerOperands(const LayerSizes &sizes) {
 }
 
 Error checkLayerSizes(const LayerSizes &sizes) {
-  struct Division {
-    StringRef what, by;
-    size_t size, divisor;
-  };
   const Division divisions[] = {
       {"HEADS", "TP", sizes.heads, sizes.ranks},
       {"MOE", "32 TP", sizes.moe, mxBlock * sizes.ranks},
@@ -107,10 +91,8 @@ Error checkLayerSizes(const LayerSizes &sizes) {
       {"INDEX_HEADS", "the ranks that share them", sizes.indexHeads, sizes.shares()},
       {"Q_LORA", "16 times the ranks that share it", sizes.qLora, 16 * sizes.shares()},
   };
-  for (const Division &division : divisions)
-    if (division.size == 0 || division.divisor == 0 || division.size % division.divisor != 0)
-      return makeError("expected {} to be a multiple of {} = {}, but got {}", division.what,
-                       division.by, division.divisor, division.size);
+  if (Error error = checkDivisions(divisions))
+    return error;
   if (sizes.rows == 0)
     return makeError("expected S to be at least 1, but got 0");
   if (sizes.rope > sizes.indexDim)
@@ -143,13 +125,8 @@ Expected<LayerSizes> readLayerSizes(const Manifest &manifest) {
   sizes.sharded = sharded != 0;
   if (Error error = checkLayerSizes(sizes))
     return error;
-  std::vector<LayerOperand> expected = layerOperands(sizes);
-  if (manifest.operands.size() != expected.size())
-    return makeError("expected {} operands, but got {}", expected.size(), manifest.operands.size());
-  for (const LayerOperand &operand : expected)
-    if (Error error =
-            checkOperand(manifest, operand.name, operand.access, operand.shape, operand.element))
-      return error;
+  if (Error error = checkOperands(manifest, layerOperands(sizes)))
+    return error;
   return sizes;
 }
 

@@ -1,7 +1,7 @@
 // Dimensions of a GLM-5 decoder layer and of one launch of it; operands of the schedule glm5_layer.
 #pragma once
 
-#include "runtime/Manifest.h"
+#include "models/Operands.h"
 
 namespace mono::models::glm5 {
 
@@ -62,14 +62,6 @@ struct LayerSizes : LayerDims {
   size_t indexHeadsPerShare() const { return indexHeads / shares(); }
 };
 
-/// An operand as the schedule declares it; the memory layout is the schedule's own affair.
-struct LayerOperand {
-  std::string name;
-  OperandAccess access;
-  ElementType element;
-  Shape shape;
-};
-
 /// All operands, rank r of TP. Projections and norms:
 ///   w_in [HIDDEN], w_post [HIDDEN], q_norm [Q_LORA], kv_norm [KV_LORA] bf16; index_norm_w,
 ///   index_norm_b [INDEX_DIM] f32; w_a [Q_LORA + KV_LORA + ROPE + INDEX_DIM + INDEX_HEADS, HIDDEN]
@@ -95,7 +87,7 @@ struct LayerOperand {
 ///   f32.
 /// Without an indexer (INDEXER = 0) index_topk is read, w_a ends before the index rows, and w_iq,
 /// index_norm_w, index_norm_b and cache_index are not there.
-std::vector<LayerOperand> layerOperands(const LayerSizes &sizes);
+std::vector<OperandSpec> layerOperands(const LayerSizes &sizes);
 
 /// Sizes from the compile parameters of a kernel: S, TP, CTX, PAGE, ORDERED, INDEXER, SHARD_A,
 /// HIDDEN, HEADS, Q_LORA, KV_LORA, NOPE, ROPE, V_DIM, INDEX_HEADS, INDEX_DIM, TOPK, EXPERTS, MOE,

@@ -1,8 +1,8 @@
 // One row of the table for each weight operand, and the few ways in which they are cut.
 #include "models/glm5/WeightOperands.h"
+#include "models/WeightCuts.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/Parallel.h"
 
 #include <cassert>
 #include <cmath>
@@ -12,18 +12,13 @@ using namespace llvm;
 
 namespace mono::models::glm5 {
 
-// Rows of gate_proj that stand together in w_gate_up before those of up_proj: one MFMA tile of
-// each, so that a wave holds gate and up of the same units.
-static constexpr size_t gateRows = 16;
-
 void WeightOperands::whole(const CheckpointTensor &tensor, Bytes out) const {
   rows(tensor, 0, out);
 }
 
 /// As many rows as fit `out`.
 void WeightOperands::rows(const CheckpointTensor &tensor, size_t first, Bytes out) const {
-  assert(out.size() % tensor.rowBytes() == 0);
-  checkpoint.read(tensor, first * tensor.rowBytes(), out);
+  copyRows(checkpoint, tensor, first, out);
 }
 
 /// The rank's share of the rows.
@@ -34,24 +29,17 @@ void WeightOperands::rankRows(const CheckpointTensor &tensor, unsigned rank, Byt
 
 /// The rank's share of the columns.
 void WeightOperands::rankColumns(const CheckpointTensor &tensor, unsigned rank, Bytes out) const {
-  size_t share = tensor.rowBytes() / sizes.ranks;
-  assert(out.size() == share * tensor.rows());
-  parallelFor(0, tensor.rows(), [&](size_t row) {
-    checkpoint.read(tensor, row * tensor.rowBytes() + rank * share, out.slice(row * share, share));
-  });
+  size_t share = tensor.columns() / sizes.ranks;
+  assert(out.size() * sizes.ranks == tensor.rows() * tensor.rowBytes());
+  copyColumns(checkpoint, tensor, rank * share, share, out);
 }
 
-/// cos_sin: for each position the cosines of all pairs, then their sines, rounded from double.
 void WeightOperands::angles(Bytes out) const {
-  size_t pairs = sizes.rope / 2;
-  for (size_t place = 0; place < sizes.context * sizes.rope; ++place) {
-    size_t position = place / sizes.rope, column = place % sizes.rope;
-    double frequency =
-        std::pow(ropeTheta, -static_cast<double>(column % pairs) / static_cast<double>(pairs));
-    double angle = static_cast<double>(position) * frequency;
-    float value = static_cast<float>(column < pairs ? std::cos(angle) : std::sin(angle));
-    std::memcpy(&out[place * sizeof(float)], &value, sizeof(float));
-  }
+  double pairs = static_cast<double>(sizes.rope / 2);
+  std::vector<double> frequencies;
+  for (double pair = 0; pair < pairs; ++pair)
+    frequencies.push_back(std::pow(ropeTheta, -pair / pairs));
+  rotaryTable(frequencies, out);
 }
 
 /// All that is multiplied with the normed input, or the rank's share: rows of q_a, then rows of the
@@ -110,13 +98,7 @@ void WeightOperands::valueExpansion(unsigned rank, Bytes out) const {
 /// The rank's units of one expert, gate and up rows in turn.
 void WeightOperands::gateUp(const Piece &piece, const CheckpointTensor &gate,
                             const CheckpointTensor &up) const {
-  size_t groupBytes = gateRows * gate.rowBytes(), first = piece.rank * sizes.moePerRank();
-  parallelFor(0, sizes.moePerRank() / gateRows, [&](size_t index) {
-    size_t unit = index * gateRows;
-    Bytes group = piece.out.slice(2 * unit * gate.rowBytes(), 2 * groupBytes);
-    rows(gate, first + unit, group.take_front(groupBytes));
-    rows(up, first + unit, group.drop_front(groupBytes));
-  });
+  copyGateUp(checkpoint, gate, up, piece.rank * sizes.moePerRank(), sizes.moePerRank(), piece.out);
 }
 
 struct WeightOperands::Entry {

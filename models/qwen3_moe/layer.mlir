@@ -17,10 +17,10 @@ mono.import "../../schedules/routing.mlir"
 mono.schedule @qwen3_moe_layer target("gfx950") grid(256 x 512) {
   %S = mono.param "S" in [1 to 8]                         // tokens
   %TP = mono.param "TP" in [1, 2, 4, 8]                   // tensor parallel ranks
-  %CTX = mono.param "CTX" in [32 to 32768] default 4096   // tokens a row may have
-  %PAGE = mono.param "PAGE" in [1 to 32768] default 64    // tokens of a cache page
+  %CTX = mono.param "CTX" in [32 to 131072] default 4096   // tokens a row may have
+  %PAGE = mono.param "PAGE" in [1 to 131072] default 64    // tokens of a cache page
   %ORDERED = mono.param "ORDERED" in [0 to 1] default 0   // rows are one sequence's next tokens
-  %SPLITS = mono.param "SPLITS" in [1 to 128] default 32  // attention tasks of a row and group
+  %SPLITS = mono.param "SPLITS" in [1 to 1024] default 32  // attention tasks of a row and group
   %rank = mono.ranks [%TP]
 
   // The model's dimensions; the defaults are Qwen3-30B-A3B's.
@@ -44,6 +44,8 @@ mono.schedule @qwen3_moe_layer target("gfx950") grid(256 x 512) {
   %PAGES = arith.divui %CTX, %PAGE : index
   %CACHE = arith.muli %S, %CTX : index                    // cache rows
   %KEYS = arith.divui %CTX, %SPLITS : index               // tokens an attention task
+  %PARTS_MOST = arith.constant 64 : index                 // that one task combines in whole heads
+  %SLICES = arith.ceildivui %SPLITS, %PARTS_MOST : index
   %UNITS = arith.divui %MOE, %TP : index                  // of an expert, here
   %TILES = arith.divui %UNITS, %sixteen : index           // gate and up tiles of an expert
   %tileDepth = arith.constant 128 : index                 // of MXFP4 weights
@@ -155,8 +157,8 @@ mono.schedule @qwen3_moe_layer target("gfx950") grid(256 x 512) {
   %part, %part_max, %part_sum = mono.call @gqa_parts(%query, %new_k, %new_v, %cache_k, %cache_v, %block_table, %positions, %S, %H, %KV, %DIM, %CACHE, %PAGES, %PAGE, %ORDERED, %CTX, %SPLITS, %KEYS, %scale, %noCap)
     : (!mono.mailbox, !mono.mailbox, !mono.mailbox, !mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, index, index, index, index, index, index, index, index, index, index, index, f32, f32)
     -> (!mono.mailbox, !mono.mailbox, !mono.mailbox)
-  mono.call @gqa_combine(%part, %part_max, %part_sum, %heads, %S, %H, %SPLITS, %DIM)
-    : (!mono.mailbox, !mono.mailbox, !mono.mailbox, !mono.mailbox, index, index, index, index) -> ()
+  mono.call @gqa_combine(%part, %part_max, %part_sum, %heads, %S, %H, %SPLITS, %DIM, %SLICES)
+    : (!mono.mailbox, !mono.mailbox, !mono.mailbox, !mono.mailbox, index, index, index, index, index) -> ()
 
   mono.call @project_output(%heads, %w_o, %o_partial, %rank, %S, %HIDDEN, %DEPTH)
     : (!mono.mailbox, !mono.buffer, !mono.mailbox, index, index, index, index) -> ()

@@ -10,6 +10,8 @@ namespace {
 
 struct Mistake {
   const char *name, *right, *wrong, *spoiled;
+  const char *file = "glm5/attn_out_router.mlir";
+  std::vector<std::string> params = {"-DS=2", "-DTP=2"};
 };
 
 void PrintTo(const Mistake &mistake, std::ostream *out) { *out << mistake.name; }
@@ -23,18 +25,19 @@ void replaceAll(std::string &text, const std::string &from, const std::string &t
 
 TEST_P(WrongSchedule, IsFound) {
   const Mistake &mistake = GetParam();
-  auto file = llvm::MemoryBuffer::getFile(MONO_SOURCE_DIR "/models/glm5/attn_out_router.mlir");
+  auto file = llvm::MemoryBuffer::getFile(std::string(MONO_SOURCE_DIR "/models/") + mistake.file);
   ASSERT_TRUE(bool(file));
   std::string text = (*file)->getBuffer().str();
   ASSERT_NE(text.find(mistake.right), std::string::npos);
   replaceAll(text, mistake.right, mistake.wrong);
   replaceAll(text, "../../schedules/", MONO_SOURCE_DIR "/schedules/");
-  ProcessResult result =
-      run(MONORUN, {put("attn_out_router.mlir", text), "-D", "S=2", "-D", "TP=2", "--verify"});
+  std::vector<std::string> arguments = mistake.params;
+  arguments.insert(arguments.end(), {put("wrong.mlir", text), "--verify"});
+  ProcessResult result = run(MONORUN, arguments);
   EXPECT_EQ(result.status, 1) << result.err;
-  size_t line = result.out.find(std::string(mistake.spoiled) + " ");
+  size_t line = result.out.find("\n" + std::string(mistake.spoiled) + " ");
   ASSERT_NE(line, std::string::npos) << result.out;
-  std::string found = result.out.substr(line, result.out.find('\n', line) - line);
+  std::string found = result.out.substr(line + 1, result.out.find('\n', line + 1) - line - 1);
   EXPECT_NE(found.find("BAD"), std::string::npos) << found;
 }
 
@@ -52,12 +55,31 @@ TEST_F(Variants, NorGoldenCases) {
          "--case=" MONO_SOURCE_DIR "/test/data/glm5_tiny_s4.safetensors"});
 }
 
+/// Small decoder layers; the last parameters are the model's own.
+std::vector<std::string> small(std::vector<std::string> own) {
+  own.insert(own.end(), {"-DS=2", "-DTP=2", "-DCTX=64", "-DPAGE=16", "-DSPLITS=2", "-DHIDDEN=256",
+                         "-DHEADS=8", "-DKV_HEADS=2", "-DDIM=64"});
+  return own;
+}
+const std::vector<std::string> llama3 = small({"-DMLP=512"}),
+                               qwen3 = small({"-DEXPERTS=16", "-DMOE=128", "-DCHOSEN=4"});
+
 INSTANTIATE_TEST_SUITE_P(
     All, WrongSchedule,
-    testing::Values(Mistake{"NoResidual", "arith.addf %x32, %sum", "arith.addf %sum, %sum",
-                            "attn_residual"},
-                    Mistake{"WrongMean", "constant 6144.0", "constant 3072.0", "router_logits"},
-                    Mistake{"WrongScale", "constant 2.5", "constant 2.4", "topk_weights"}),
+    testing::Values(
+        Mistake{"NoResidual", "arith.addf %x32, %sum", "arith.addf %sum, %sum", "attn_residual"},
+        Mistake{"WrongMean", "constant 6144.0", "constant 3072.0", "router_logits"},
+        Mistake{"WrongScale", "constant 2.5", "constant 2.4", "topk_weights"},
+        Mistake{"UnscaledScores", "math.rsqrt %dimF", "math.sqrt %dimF", "attn_residual",
+                "llama3/layer.mlir", llama3},
+        Mistake{"KeysForValues", "mod symbol(%KV) + %ALL, 0]", "mod symbol(%KV) + %H, 0]",
+                "cache_v, value", "llama3/layer.mlir", llama3},
+        Mistake{"GateForUp", "extract_slice %raw[0, 16]", "extract_slice %raw[0, 0]", "y",
+                "llama3/layer.mlir", llama3},
+        Mistake{"LargeEps", "constant 1.0e-6", "constant 1.0e-1", "cache_k, key",
+                "qwen3_moe/layer.mlir", qwen3},
+        Mistake{"WeightsOfAnother", "%group_weight[%t floordiv symbol(%TILES), 0]",
+                "%group_weight[0, 0]", "y", "qwen3_moe/layer.mlir", qwen3}),
     [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace

@@ -50,7 +50,7 @@ Manifest manifestOf(const DecoderModel &model, const DecoderSizes &sizes) {
   param(model.hasExperts ? "MOE" : "MLP", sizes.mlp);
   param("EXPERTS", sizes.experts);
   param("CHOSEN", sizes.chosen);
-  for (const DecoderOperand &expected : decoderOperands(model, sizes)) {
+  for (const OperandSpec &expected : decoderOperands(model, sizes)) {
     Operand operand;
     operand.name = expected.name;
     operand.access = expected.access;

@@ -18,7 +18,7 @@ Manifest layerManifest(const LayerSizes &sizes) {
   Manifest manifest;
   manifest.kernel = manifest.schedule = "glm5_layer";
   manifest.ranks = static_cast<unsigned>(sizes.ranks);
-  for (const LayerOperand &operand : layerOperands(sizes))
+  for (const OperandSpec &operand : layerOperands(sizes))
     manifest.operands.push_back({operand.name,
                                  operand.access,
                                  Role::Activation,

@@ -55,7 +55,7 @@ LayerSizes smallSizes() {
 class WeightOperandsTest : public testing::Test {
 protected:
   std::vector<uint8_t> bytes(unsigned rank, const char *name, size_t slice = 0) {
-    for (const LayerOperand &operand : layerOperands(sizes))
+    for (const OperandSpec &operand : layerOperands(sizes))
       if (operand.name == name) {
         TensorType type{operand.shape, operand.element, Layout::RowMajor};
         if (operand.shape.size() == 3)
@@ -85,7 +85,7 @@ protected:
 };
 
 TEST_F(WeightOperandsTest, KnowsEveryWeightAndNothingElse) {
-  for (const LayerOperand &operand : layerOperands(sizes)) {
+  for (const OperandSpec &operand : layerOperands(sizes)) {
     llvm::StringRef name = operand.name;
     bool weight = name.starts_with("w_") || name.ends_with("_norm") ||
                   name.starts_with("index_norm") || name == "bias" || name == "cos_sin";

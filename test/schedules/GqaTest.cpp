@@ -39,6 +39,7 @@ mono.schedule @gqa target("gfx950") grid(16 x 512) {
   %SPLITS = mono.param "SPLITS" in [1 to 64]
   %WINDOW = mono.param "WINDOW" in [1 to 4096]
   %KEYS = mono.param "KEYS" in [32 to 512]
+  %SLICES = mono.param "SLICES" in [1, 2, 4]
   %ORDERED = mono.param "ORDERED" in [0 to 1]
   %PAGES = arith.divui %CTX, %PAGE : index
   %CACHE = arith.muli %S, %CTX : index
@@ -76,11 +77,11 @@ mono.schedule @gqa target("gfx950") grid(16 x 512) {
 })";
 
 const char *combine =
-    R"(mono.call @gqa_combine(%part, %max, %sum, %heads, %S, %H, %SPLITS, %D)
-    : (!mono.mailbox, !mono.mailbox, !mono.mailbox, !mono.mailbox, index, index, index, index) -> ())";
+    R"(mono.call @gqa_combine(%part, %max, %sum, %heads, %S, %H, %SPLITS, %D, %SLICES)
+    : (!mono.mailbox, !mono.mailbox, !mono.mailbox, !mono.mailbox, index, index, index, index, index) -> ())";
 const char *combineWithSinks =
-    R"(mono.call @gqa_combine_with_sinks(%part, %max, %sum, %sinks, %heads, %S, %H, %SPLITS, %D)
-    : (!mono.mailbox, !mono.mailbox, !mono.mailbox, !mono.buffer, !mono.mailbox, index, index, index, index) -> ())";
+    R"(mono.call @gqa_combine_with_sinks(%part, %max, %sum, %sinks, %heads, %S, %H, %SPLITS, %D, %SLICES)
+    : (!mono.mailbox, !mono.mailbox, !mono.mailbox, !mono.buffer, !mono.mailbox, index, index, index, index, index) -> ())";
 
 class Gqa : public testing::TestWithParam<Shape> {
 protected:
@@ -156,6 +157,7 @@ protected:
                 {"SPLITS", s.splits},
                 {"WINDOW", window},
                 {"KEYS", (keys + 31) / 32 * 32},
+                {"SLICES", s.splits % 2 == 0 ? s.splits : 1},
                 {"ORDERED", s.isOrdered}});
     gpu.write("q", q);
     gpu.write("k", k);

@@ -13,7 +13,11 @@ using namespace mono::models;
 
 namespace {
 
-enum class Format { Bf16, Mxfp4 };
+enum class Format {
+  Bf16,
+  Mxfp4,
+  Bf16Blocks, ///< bf16 with an f32 scale for each block of 128 x 128
+};
 
 struct Shape {
   Format format;
@@ -21,8 +25,8 @@ struct Shape {
 };
 
 void PrintTo(const Shape &s, std::ostream *os) {
-  *os << (s.format == Format::Bf16 ? "bf16 " : "MXFP4 ") << s.rows << "x" << s.columns << "x"
-      << s.depth;
+  const char *formats[] = {"bf16", "MXFP4", "bf16 in scaled blocks"};
+  *os << formats[int(s.format)] << " " << s.rows << "x" << s.columns << "x" << s.depth;
 }
 
 class Linear : public testing::TestWithParam<Shape> {
@@ -35,12 +39,22 @@ protected:
   std::string operands() const {
     switch (s.format) {
     case Format::Bf16:
+    case Format::Bf16Blocks:
       return R"(%w = mono.operand "w" read weight [%N, %K] : bf16, #mono.mfma_rows<16>)";
     case Format::Mxfp4:
       return R"(%w = mono.operand "w" read weight [%N, %K] : f4E2M1FN, #mono.mfma_rows<16>
   %ws = mono.operand "ws" read weight [%N, %K floordiv 32] : f8E8M0FNU, #mono.mfma_rows<16>)";
     }
     return "";
+  }
+
+  /// The call that makes a tile from %stream.
+  std::string tile() const {
+    if (s.format != Format::Bf16Blocks)
+      return R"(mono.call @linear_tile(%box, %input, %stream, %S, %K)
+      : (!mono.mailbox, !mono.buffer, !mono.stream, index, index) -> tensor<?x16xf32>)";
+    return R"(mono.call @linear_tile_block_scaled(%box, %input, %stream, %row, %S, %K, %sixteen)
+      : (!mono.mailbox, !mono.buffer, !mono.stream, tensor<1x?xf32>, index, index, index) -> tensor<?x16xf32>)";
   }
 
   void writePacked(OneGpu &gpu, const char *name, const std::vector<uint8_t> &rowMajor,
@@ -55,10 +69,17 @@ protected:
     weights.clear();
     size_t count = size_t(s.columns) * s.depth;
     std::vector<uint8_t> bytes, scales;
-    if (s.format == Format::Bf16) {
+    int across = (s.depth + 127) / 128;
+    std::vector<float> blocks;
+    for (int i = 0; i < across * ((s.columns + 127) / 128); ++i)
+      blocks.push_back(std::exp2(float(int(random() % 8)) - 4) * (1 + std::abs(normal(random))));
+    gpu.write("block_scale", blocks);
+    if (s.format != Format::Mxfp4) {
       for (size_t i = 0; i < count; ++i) {
         uint16_t value = toBf16(normal(random) * std::exp2(float(int(random() % 16)) - 8));
-        weights.push_back(toFloat(value));
+        size_t block = i / s.depth / 128 * across + i % s.depth / 128;
+        weights.push_back(toFloat(value) *
+                          double(s.format == Format::Bf16Blocks ? blocks[block] : 1));
         bytes.insert(bytes.end(), {uint8_t(value), uint8_t(value >> 8)});
       }
       return writePacked(gpu, "w", bytes, ElementType::BF16, s.depth);
@@ -87,22 +108,28 @@ mono.schedule @linear target("gfx950") grid(8 x 512) {
   %x = mono.operand "x" read [%S, %K] : bf16
   %y = mono.operand "y" write [%S, %N] : f32
   $OPERANDS
+  %block_scale = mono.operand "block_scale" read [(%N + 127) floordiv 128, (%K + 127) floordiv 128] : f32
+  %sixteen = arith.constant 16 : index
   %box = mono.mailbox "box" tagged scope(device) slots(1) [%S, %K] : bf16
-  %input = mono.region "input" [%S, %K] pad(8) : bf16
+  %input = mono.region "input" [%S * $TERMS, %K] pad(8) : bf16
   mono.stage "bring" (%t) tasks [1] base [7] {
     %v = mono.load %x[0, 0] [%S, %K] : tensor<?x?xbf16>
     mono.post %v to %box[0, 0] : tensor<?x?xbf16>
   }
   mono.stage "linear" (%t) tasks [%N floordiv 16] base [0] {
     %stream = mono.stream %w[%t * 16, 0] [16, %K] $SCALED split_k(8)
-    %tile = mono.call @linear_tile(%box, %input, %stream, %S, %K)
-      : (!mono.mailbox, !mono.buffer, !mono.stream, index, index) -> tensor<?x16xf32>
+    %row = mono.load %block_scale[%t floordiv 8, 0] [1, (%K + 127) floordiv 128] : tensor<1x?xf32>
+    %tile = $TILE
     mono.store %tile, %y[0, %t * 16] : tensor<?x16xf32>
   }
 })",
-        {{"OPERANDS", operands()}, {"SCALED", s.format == Format::Bf16 ? "" : "scaled %ws"}});
+        {{"OPERANDS", operands()},
+         {"SCALED", s.format == Format::Mxfp4 ? "scaled %ws" : ""},
+         {"TERMS", s.format == Format::Bf16Blocks ? "2" : "1"},
+         {"TILE", tile()}});
     OneGpu gpu(text, options, {{"S", s.rows}, {"K", s.depth}, {"N", s.columns}});
     random.seed(uint32_t(s.depth + s.rows));
+    normal.reset();
     x.clear();
     for (int i = 0; i < s.rows * s.depth; ++i)
       x.push_back(toBf16(normal(random) * (i % 97 == 0 ? 16 : 1)));
@@ -126,8 +153,12 @@ TEST_P(Linear, IsTheProduct) {
         magnitude += std::abs(product);
       }
       // Any order of adding n products in f32 stays within n * 2^-24 of the sum of their magnitudes
-      // (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1).
-      ASSERT_NEAR(y[size_t(row) * s.columns + n], sum, s.depth * std::exp2(-24) * magnitude)
+      // (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1). Two terms make twice
+      // as many products and lose 2^-17 of each.
+      bool twoTerms = s.format == Format::Bf16Blocks;
+      double error =
+          (twoTerms ? 2 * s.depth : s.depth) * std::exp2(-24) + (twoTerms ? std::exp2(-17) : 0);
+      ASSERT_NEAR(y[size_t(row) * s.columns + n], sum, error * magnitude)
           << "row " << row << ", column " << n;
     }
   emu::Options adversarial;
@@ -135,11 +166,11 @@ TEST_P(Linear, IsTheProduct) {
   EXPECT_EQ(run(adversarial, x), y);
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, Linear,
-                         testing::Values(Shape{Format::Bf16, 1, 256, 16},
-                                         Shape{Format::Bf16, 8, 1024, 208},
-                                         Shape{Format::Bf16, 16, 512, 32},
-                                         Shape{Format::Mxfp4, 1, 128, 16},
-                                         Shape{Format::Mxfp4, 8, 640, 176}));
+INSTANTIATE_TEST_SUITE_P(
+    Formats, Linear,
+    testing::Values(Shape{Format::Bf16, 1, 256, 16}, Shape{Format::Bf16, 8, 1024, 208},
+                    Shape{Format::Bf16, 16, 512, 32}, Shape{Format::Bf16Blocks, 1, 256, 144},
+                    Shape{Format::Bf16Blocks, 8, 1024, 272}, Shape{Format::Mxfp4, 1, 128, 16},
+                    Shape{Format::Mxfp4, 8, 640, 176}));
 
 } // namespace

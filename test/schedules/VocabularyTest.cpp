@@ -96,9 +96,8 @@ mono.schedule @tokens target("gfx950") grid(16 x 256) {
     std::vector<int32_t> order(vocabulary);
     std::iota(order.begin(), order.end(), 0);
     std::erase_if(order, [&](int32_t token) { return std::isinf(own[token]); });
-    std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
-      return std::pair(-own[a], a) < std::pair(-own[b], b);
-    });
+    std::sort(order.begin(), order.end(),
+              [&](int32_t a, int32_t b) { return std::pair(-own[a], a) < std::pair(-own[b], b); });
     order.resize(std::min<size_t>(order.size(), s.k));
     std::sort(order.begin(), order.end());
     for (int i = 0; i < s.k; ++i) {
