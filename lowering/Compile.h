@@ -26,7 +26,8 @@ struct CompileOptions {
   Emit emit = Emit::Hsaco;
   bool costs = false;     ///< fill CompileResult::costs
   bool checkOnly = false; ///< stop after the checks and placement; the result is empty
-  bool time = false;      ///< print what each pass took to stderr
+  bool warningsAreErrors = false;
+  bool time = false;                        ///< print what each pass took to stderr
   llvm::raw_ostream *diagnostics = nullptr; ///< where diagnostics go; stderr if null
 };
 

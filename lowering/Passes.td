@@ -63,4 +63,14 @@ def DevicePass : Pass<"mono-lower-to-device", "::mlir::ModuleOp"> {
                            "::mlir::math::MathDialect"];
 }
 
+def ApproximateMathPass : Pass<"mono-approximate-math"> {
+  let summary = "polynomials for math.tanh, math.erf and math.erfc";
+  let description = [{
+    LLVM has no code for these on AMD GPUs, and the ROCm device library, whose functions MLIR would
+    call, is not linked. MLIR's own approximations are within a few units in the last place of f32.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
 #endif // MONO_LOWERING_PASSES_TD

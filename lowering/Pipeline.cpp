@@ -43,7 +43,8 @@ static void addRocdlGroup(OpPassManager &pm) {
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
   kernel.addPass(createSCFToControlFlowPass());
-  // Before the ROCDL patterns, which would call the ROCm device library instead.
+  // Both before the ROCDL patterns, which would call the ROCm device library instead.
+  kernel.addPass(createApproximateMathPass());
   kernel.addPass(createConvertMathToLLVMPass());
   ConvertGpuOpsToROCDLOpsOptions options;
   options.chipset = gfx950::kName;
@@ -103,6 +104,7 @@ void registerPipelines() {
   registerCheckPass();
   registerPlacePass();
   registerDevicePass();
+  registerApproximateMathPass();
   PassPipelineRegistration<PipelineOptions>(
       "mono-pipeline", "the whole way from a schedule to the LLVM and ROCDL dialects",
       [](OpPassManager &pm, const PipelineOptions &options) {

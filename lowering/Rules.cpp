@@ -21,13 +21,6 @@ const Rule *findRule(StringRef name) {
   return found == std::end(kRules) ? nullptr : found;
 }
 
-const Rule *nearestRule(StringRef name) {
-  auto distance = [&](const Rule &rule) { return name.edit_distance_insensitive(rule.name); };
-  const Rule *nearest = llvm::min_element(
-      kRules, [&](const Rule &a, const Rule &b) { return distance(a) < distance(b); });
-  return distance(*nearest) < 3 ? nearest : nullptr;
-}
-
 std::string ruleTag(StringRef rule) {
   assert(findRule(rule) && "every rule has a page");
   return (" [monoc --explain=" + rule + "]").str();

@@ -20,9 +20,6 @@ llvm::ArrayRef<Rule> rules();
 /// The rule called `name`; null if there is none.
 const Rule *findRule(llvm::StringRef name);
 
-/// The rule whose name looks most like `name`; null if none is close.
-const Rule *nearestRule(llvm::StringRef name);
-
 /// What ends a message about `rule`: where to read about it.
 std::string ruleTag(llvm::StringRef rule);
 

@@ -20,4 +20,14 @@ Error checkOperand(const Manifest &manifest, StringRef name, OperandAccess acces
   return Error::success();
 }
 
+Error readSizeParam(const Manifest &manifest, StringRef name, size_t &out) {
+  const int64_t *value = manifest.param(name);
+  if (!value)
+    return makeError("kernel '{}' has no parameter '{}'", manifest.kernel, name);
+  if (*value < 0)
+    return makeError("parameter '{}': expected a size, but got {}", name, *value);
+  out = static_cast<size_t>(*value);
+  return Error::success();
+}
+
 } // namespace mono::models

@@ -12,6 +12,9 @@ namespace mono::models {
 llvm::Error checkOperand(const Manifest &manifest, llvm::StringRef name, OperandAccess access,
                          const Shape &shape, ElementType element);
 
+/// Reads a compile parameter that is a size; error when there is none or it is negative.
+llvm::Error readSizeParam(const Manifest &manifest, llvm::StringRef name, size_t &out);
+
 /// The bytes of values as operands have them.
 template <typename T> llvm::ArrayRef<uint8_t> bytesOf(llvm::ArrayRef<T> values) {
   static_assert(llvm::endianness::native == llvm::endianness::little);

@@ -65,7 +65,9 @@ public:
   virtual void check(llvm::ArrayRef<RankOutputs> outputs, Report &report) = 0;
 };
 
-/// Adds "ranks bit-equal": every output has the same bytes on every rank.
-void checkRanksEqual(llvm::ArrayRef<RankOutputs> outputs, Report &report);
+/// Adds "ranks bit-equal": every output has the same bytes on every rank, but for those in `own`,
+/// of which each rank has its own part.
+void checkRanksEqual(llvm::ArrayRef<RankOutputs> outputs, Report &report,
+                     llvm::ArrayRef<llvm::StringRef> own = {});
 
 } // namespace mono::models

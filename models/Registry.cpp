@@ -1,5 +1,6 @@
 // The table of models. A new model is one row here and its own files.
 #include "models/Registry.h"
+#include "models/decoder/DecoderModels.h"
 #include "models/glm5/AttnOutRouter.h"
 #include "models/glm5/LayerProblem.h"
 #include "models/glm5/LayerVariants.h"
@@ -16,6 +17,8 @@ static constexpr Model models[] = {
      glm5::goldenAttnOutRouter, glm5::goldenParamsOfAttnOutRouter},
     {"glm5_layer", "glm5/layer.mlir", glm5::randomLayer, glm5::variantOfLayer, glm5::goldenLayer,
      glm5::goldenParamsOfLayer},
+    {"llama3_layer", "llama3/layer.mlir", decoder::randomLlama3, nullptr, nullptr, nullptr},
+    {"qwen3_moe_layer", "qwen3_moe/layer.mlir", decoder::randomQwen3Moe, nullptr, nullptr, nullptr},
 };
 
 const Model *findModel(StringRef schedule) {

@@ -26,7 +26,7 @@ struct Model {
   /// none of that name.
   llvm::Expected<std::unique_ptr<Problem>> (*variant)(const Manifest &, llvm::StringRef name,
                                                       uint64_t seed);
-  /// The inputs and results of a golden case.
+  /// The inputs and results of a golden case; null, as the next, when the schedule has none.
   llvm::Expected<std::unique_ptr<Problem>> (*golden)(const Manifest &, const SafetensorsFile &);
   /// The compile parameters a golden case asks for; what the user gives goes first.
   llvm::Expected<Params> (*goldenParams)(const SafetensorsFile &);

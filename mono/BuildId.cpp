@@ -59,8 +59,7 @@ static int visit(dl_phdr_info *binary, size_t, void *data) {
   return 1;
 }
 
-/// Build id of the binary that holds `address`.
-static std::string buildIdAt(const void *address) {
+std::string buildIdAt(const void *address) {
   Search search{reinterpret_cast<uintptr_t>(address), {}};
   dl_iterate_phdr(visit, &search);
   return toHex(search.buildId, /*LowerCase=*/true);

@@ -10,4 +10,7 @@ namespace mono::facade {
 /// apart. Computed once.
 const std::string &compilerBuildId();
 
+/// The build id of the loaded binary that holds `address`; empty if it has none.
+std::string buildIdAt(const void *address);
+
 } // namespace mono::facade

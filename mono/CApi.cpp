@@ -494,3 +494,11 @@ mono_error *mono_group_synchronize(mono_group *group) {
     return group->group->synchronize();
   });
 }
+
+mono_error *mono_group_check(mono_group *group) {
+  return guarded([&]() -> Error {
+    if (Error error = requireAll({{group, "group"}}))
+      return error;
+    return group->group->check();
+  });
+}

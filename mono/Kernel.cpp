@@ -4,6 +4,7 @@
 #include "mono/Kernel.h"
 
 #include "lowering/Compile.h"
+#include "lowering/codeobject/Comgr.h"
 #include "mono/BuildId.h"
 #include "mono/Status.h"
 
@@ -34,11 +35,26 @@ CompiledKernel::load(std::vector<uint8_t> codeObject) {
 
 namespace {
 
+/// Everything of a compilation's result that is decided by software: the compiler with its LLD, and
+/// comgr if that is to link. Empty if two builds of it could not be told apart, or there is none.
+std::string toolsId(StringRef linker) {
+  const std::string &compiler = compilerBuildId();
+  if (compiler.empty() || linker != "comgr")
+    return compiler;
+  Expected<ComgrIdentity> comgr = identifyComgr();
+  if (!comgr) { // the compilation will say so
+    consumeError(comgr.takeError());
+    return "";
+  }
+  std::string build = buildIdAt(comgr->code);
+  return build.empty() ? "" : fmt::format("{} comgr {} {}", compiler, comgr->version, build);
+}
+
 /// The cache as one compilation sees it.
 class CachedCompilation {
 public:
-  CachedCompilation(const MemoryBuffer &source, const CompileSettings &settings)
-      : cache(settings.cache), requestKey(keyOf(source, settings)) {}
+  CachedCompilation(const MemoryBuffer &source, const CompileSettings &settings, StringRef tools)
+      : cache(settings.cache), requestKey(keyOf(source, settings, tools)) {}
 
   /// The code object of this request, if it is there and no imported file has changed.
   std::shared_ptr<CompiledKernel> find() const {
@@ -67,11 +83,12 @@ public:
   }
 
 private:
-  static CacheKey keyOf(const MemoryBuffer &source, const CompileSettings &settings) {
+  static CacheKey keyOf(const MemoryBuffer &source, const CompileSettings &settings,
+                        StringRef tools) {
     auto params = settings.params;
     std::sort(params.begin(), params.end());
     KeyBuilder key;
-    key.add("imports").add(compilerBuildId()).add("gfx950").add(settings.linker);
+    key.add("imports").add(tools).add("gfx950").add(settings.linker);
     key.add(settings.watchdogCycles).add(int64_t(params.size()));
     for (const auto &[name, value] : params)
       key.add(name).add(value);
@@ -152,15 +169,16 @@ static Expected<std::shared_ptr<CompiledKernel>> compileNow(std::unique_ptr<Memo
 Expected<std::shared_ptr<const CompiledKernel>>
 CompiledKernel::compile(std::unique_ptr<MemoryBuffer> source, const CompileSettings &settings) {
   std::vector<ImportedFile> imports;
-  bool known = !compilerBuildId().empty();
-  if (!settings.cache.enabled() || !known) {
+  std::string tools = settings.cache.enabled() ? toolsId(settings.linker) : "";
+  if (tools.empty()) {
     auto kernel = compileNow(std::move(source), settings, imports);
     if (!kernel)
       return kernel.takeError();
-    (*kernel)->cacheNote = known ? settings.cache.reason : "this build has no build id";
+    (*kernel)->cacheNote =
+        settings.cache.enabled() ? "the compiler or comgr has no build id" : settings.cache.reason;
     return *kernel;
   }
-  CachedCompilation cached(*source, settings);
+  CachedCompilation cached(*source, settings, tools);
   if (std::shared_ptr<CompiledKernel> kernel = cached.find()) {
     kernel->fromCache = true;
     return kernel;

@@ -91,7 +91,14 @@ Error NodeGroup::launch(const StreamHandle *streams) {
 
 Error NodeGroup::synchronize() {
   std::lock_guard lock(node->mutex);
-  return remember(waitFor(*node));
+  if (Error error = waitFor(*node))
+    return remember(std::move(error));
+  return remember(group.check());
+}
+
+Error NodeGroup::check() {
+  std::lock_guard lock(node->mutex);
+  return remember(group.check());
 }
 
 } // namespace mono::facade

@@ -23,8 +23,10 @@ public:
   llvm::Error bind(unsigned rank, llvm::StringRef operand, void *memory, uint64_t bytes);
   /// Starts all ranks; `streams` has one a rank, or is null for the node's own.
   llvm::Error launch(const StreamHandle *streams);
-  /// Waits for the node's own streams.
+  /// Waits for the node's own streams, then check().
   llvm::Error synchronize();
+  /// What the watchdogs of launches that have ended recorded.
+  llvm::Error check();
 
 private:
   NodeGroup(std::shared_ptr<Node> node, Group group);

@@ -245,6 +245,8 @@ public:
     return Error::take(mono_group_launch(owner.get(), streams.data()));
   }
   Error synchronize() { return Error::take(mono_group_synchronize(owner.get())); }
+  /// What watchdogs recorded, once the streams of the caller have ended.
+  Error check() { return Error::take(mono_group_check(owner.get())); }
 
 private:
   Group(mono_group *group, uint32_t ranks) : owner(group), ranks(ranks) {}

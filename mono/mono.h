@@ -223,6 +223,10 @@ MONO_API mono_error *mono_group_launch(mono_group *group, void *const *streams);
  * wrong in them. On the emulator the launches run in this call. A group whose launch failed is
  * broken, since its ranks may disagree about what was exchanged: make a new one. */
 MONO_API mono_error *mono_group_synchronize(mono_group *group);
+/* For launches on streams of the caller, when these have ended: what the watchdogs of a kernel that
+ * was compiled with watchdog_cycles have recorded, as mono_group_synchronize() reports it. Without
+ * watchdogs it does nothing. */
+MONO_API mono_error *mono_group_check(mono_group *group);
 
 #ifdef __cplusplus
 }

@@ -108,6 +108,7 @@ def _signatures():
         "mono_group_bind": (None, [pointer, word, text, pointer, bytes_]),
         "mono_group_launch": (None, [pointer, out]),
         "mono_group_synchronize": (None, [pointer]),
+        "mono_group_check": (None, [pointer]),
     }
 
 
@@ -419,6 +420,10 @@ class Group(_Handle):
     def synchronize(self):
         """Waits for the launches on the node's own streams; emulated ones run here."""
         _lib.mono_group_synchronize(self)
+
+    def check(self):
+        """What watchdogs recorded, once the streams given to launch() have ended."""
+        _lib.mono_group_check(self)
 
     def close(self):
         super().close()

@@ -97,6 +97,12 @@ struct IpcMemory {
   uint64_t offset = 0;
 };
 
+/// Bytes of the host for a place in device memory.
+struct Patch {
+  DevicePtr to = 0;
+  llvm::ArrayRef<uint8_t> from;
+};
+
 class Device {
 public:
   virtual ~Device() = default;
@@ -126,9 +132,13 @@ public:
   /// Prepares and starts a launch. Launches on one stream run in order, launches of different
   /// devices run at the same time.
   llvm::Error launch(const LaunchConfig &config, StreamHandle stream = nullptr);
-  /// Waits until all launches on this device's own stream have ended and returns what went wrong in
-  /// them. A stream of the caller is the caller's to wait for.
-  virtual llvm::Error synchronize() = 0;
+  /// Waits until all launches on `stream` have ended and returns what went wrong in them.
+  virtual llvm::Error synchronize(StreamHandle stream) = 0;
+  /// The same for this device's own stream.
+  llvm::Error synchronize() { return synchronize(nullptr); }
+  /// Writes memory that is peer-visible, here or on peers, while launches run and poll it. All is
+  /// written when the call returns.
+  virtual llvm::Error writeAside(llvm::ArrayRef<Patch> patches) = 0;
 
   /// Error unless [ptr, ptr + bytes) lies in one allocation that peers may write while this device
   /// polls it: fine-grained memory. Coarse-grained memory would be cached, and the poll would never

@@ -134,9 +134,19 @@ public:
     return std::make_unique<EmulatedLaunch>(node, std::move(launch));
   }
 
-  Error synchronize() override {
+  using Device::synchronize;
+  Error synchronize(StreamHandle) override {
     std::vector<emu::Launch> launches = std::exchange(node.pending, {});
     return launches.empty() ? Error::success() : machine().run(launches);
+  }
+
+  /// Launches run inside of synchronize(), so there is none to write beside.
+  Error writeAside(ArrayRef<Patch> patches) override {
+    for (const Patch &patch : patches)
+      if (Error error = machine().copy(patch.to, reinterpret_cast<uint64_t>(patch.from.data()),
+                                       patch.from.size()))
+        return error;
+    return Error::success();
   }
 
   Error checkPeerVisible(DevicePtr ptr, uint64_t bytes) override {

@@ -169,10 +169,25 @@ Error Group::enqueue(ArrayRef<StreamHandle> streams) {
                      streams.size());
   if (Error error = prepare())
     return error;
-  for (size_t i = 0; i < members.size(); ++i)
-    if (Error error = members[i].prepared->start(streams[i]))
-      return addContext(std::move(error), fmt::format("rank {}", members[i].rank));
+  return startAll(streams);
+}
+
+Error Group::startAll(ArrayRef<StreamHandle> streams) {
+  for (size_t i = 0; i < members.size(); ++i) {
+    Error error = members[i].prepared->start(streams[i]);
+    if (!error)
+      continue;
+    error = addContext(std::move(error), fmt::format("rank {}", members[i].rank));
+    if (i == 0) // nothing has happened
+      return error;
+    return breakWith(joinErrors(std::move(error), release(members[i], streams[i])));
+  }
   return Error::success();
+}
+
+Error Group::breakWith(Error error) {
+  broken = toString(std::move(error));
+  return makeError("{}", broken);
 }
 
 Error Group::checkWatchdogs() {
@@ -190,25 +205,24 @@ Error Group::checkWatchdogs() {
   return result;
 }
 
+Error Group::check() {
+  Error error = checkWatchdogs();
+  return error ? breakWith(std::move(error)) : Error::success();
+}
+
 Error Group::launch() {
   if (Error error = prepare())
     return error;
   if (options.poisonOutputs)
     if (Error error = poisonOutputs())
       return error;
-  Error result = Error::success();
-  for (Member &member : members)
-    if (!result)
-      result = member.prepared->start(nullptr);
+  Error result = startAll(std::vector<StreamHandle>(members.size()));
   // Also after a failed start: the ranks that did start must have ended before memory goes away.
   for (Member &member : members)
     result = joinErrors(std::move(result), member.device->synchronize());
   if (!result)
     result = checkWatchdogs();
-  if (!result)
-    return result;
-  broken = toString(std::move(result));
-  return makeError("{}", broken);
+  return result ? breakWith(std::move(result)) : Error::success();
 }
 
 } // namespace mono

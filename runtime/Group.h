@@ -103,8 +103,13 @@ public:
   /// launch to launch is in device memory.
   llvm::Error enqueue(unsigned rank, StreamHandle stream);
   /// Starts every rank of this process, in the order of ranks, one stream each. Nothing is started
-  /// when a rank cannot be prepared.
+  /// when a rank cannot be prepared. When one cannot be started after others were, the group is
+  /// broken, and if all ranks live here, those that were started end: see release().
   llvm::Error enqueue(llvm::ArrayRef<StreamHandle> streams);
+  /// What went wrong in launches that enqueue() started, for when their streams have ended: the
+  /// waits that outlasted the budget of a watchdog build. Breaks the group as launch() does. Reads
+  /// 32 bytes a rank, or nothing when there is no watchdog.
+  llvm::Error check();
 
 private:
   /// A rank of this process.
@@ -126,6 +131,11 @@ private:
                                        llvm::ArrayRef<uint8_t> codeObject, GroupOptions options);
   /// What the watchdogs of the ranks of this process have recorded.
   llvm::Error checkWatchdogs();
+  /// Starts all members; after a failure, whatever was started comes to an end.
+  llvm::Error startAll(llvm::ArrayRef<StreamHandle> streams);
+  llvm::Error release(Member &missing, StreamHandle stream);
+  std::vector<uint8_t> slotOfZeros(const Mailbox &mailbox, uint32_t tag) const;
+  llvm::Error breakWith(llvm::Error error);
   llvm::Error addMember(unsigned rank, Device &device, llvm::ArrayRef<uint8_t> codeObject);
   llvm::Error allocateWorkspace(Member &member);
   llvm::Error adoptWorkspace(Member &member, const Workspace &workspace);

@@ -1,13 +1,12 @@
 // Mixture of experts in decode: which experts the rows of a batch need, and which row needs which.
 // Experts are streamed once however many rows chose them; each distinct one is a group.
 
-mono.import "elementwise.mlir"
+mono.import "activation.mlir"
 
-// The groups of a batch that chose `ids` [rows, chosen] (rising in each row) of `experts` experts:
-// group 0 is the shared expert, number `experts`; then come the distinct chosen ones, rising; then -1.
-// `most` is the number of groups without the shared one.
-mono.routine @expert_groups(%ids : tensor<?x?xi32>, %experts : index, %pairs : index, %most : index)
-    -> tensor<?xi32> {
+// The distinct experts of a batch that chose `ids` [rows, chosen] of `experts` experts, rising, then -1:
+// [most]. `pairs` is rows * chosen, `most` the smaller of that and of `experts`.
+mono.routine @distinct_experts(%ids : tensor<?x?xi32>, %experts : index, %pairs : index,
+                               %most : index) -> tensor<?xi32> {
   %flat = tensor.collapse_shape %ids [[0, 1]] : tensor<?x?xi32> into tensor<?xi32>
   %empty = tensor.empty(%experts, %pairs) : tensor<?x?xi32>
   %wide = linalg.broadcast ins(%flat : tensor<?xi32>) outs(%empty : tensor<?x?xi32>) dimensions = [0]
@@ -26,21 +25,30 @@ mono.routine @expert_groups(%ids : tensor<?x?xi32>, %experts : index, %pairs : i
   %init = tensor.splat %low[%experts] : tensor<?xf32>
   %key = linalg.reduce { arith.maximumf } ins(%keys : tensor<?x?xf32>) outs(%init : tensor<?xf32>)
     dimensions = [1]
-  %one = arith.constant 1 : index
   %row = tensor.expand_shape %key [[0, 1]] output_shape [1, %experts]
     : tensor<?xf32> into tensor<1x?xf32>
   %list = mono.select top [%most] of %row : tensor<1x?xf32> -> tensor<1x?xi32>
   %list1 = tensor.collapse_shape %list [[0, 1]] : tensor<1x?xi32> into tensor<?xi32>
+  mono.yield %list1 : tensor<?xi32>
+}
+
+// The groups of a batch with a shared expert: group 0 is that, number `experts`; then come the
+// @distinct_experts. `most` is the number of groups without the shared one.
+mono.routine @expert_groups(%ids : tensor<?x?xi32>, %experts : index, %pairs : index, %most : index)
+    -> tensor<?xi32> {
+  %list = mono.call @distinct_experts(%ids, %experts, %pairs, %most)
+    : (tensor<?x?xi32>, index, index, index) -> tensor<?xi32>
+  %one = arith.constant 1 : index
   %count = arith.addi %most, %one : index
   %shared = arith.index_cast %experts : index to i32
   %sharedOnly = tensor.splat %shared[%count] : tensor<?xi32>
-  %groups = tensor.insert_slice %list1 into %sharedOnly[1] [%most] [1]
+  %groups = tensor.insert_slice %list into %sharedOnly[1] [%most] [1]
     : tensor<?xi32> into tensor<?xi32>
   mono.yield %groups : tensor<?xi32>
 }
 
-// Where group g is choice c of row s: 1, elsewhere 0; [groups, rows, choices]. The last choice of every
-// row is the shared expert. Choices that a row does not have are past the end.
+// Where group g is choice c of row s: 1, elsewhere 0; [groups, rows, choices]. With a shared expert that
+// is the last choice of every row. Choices that a row does not have are past the end.
 mono.routine @chosen_by(%groups : tensor<?xi32>, %choices : tensor<?x?xi32>, %count : index,
                         %rows : index, %chosen : index) -> tensor<?x?x?xi1> {
   %empty = tensor.empty(%count, %rows, %chosen) : tensor<?x?x?xi32>
@@ -110,17 +118,22 @@ mono.routine @pair_rows(%by : tensor<?x?x?xi1>, %count : index, %rows : index, %
   mono.yield %place : tensor<?xi32>
 }
 
-// SiLU(gate) * up * weight of rows [rows, columns] with one weight a row.
-mono.routine @swiglu(%gate : tensor<?x?xf32>, %up : tensor<?x?xf32>, %weight : tensor<?xf32>,
-                     %rows : index, %columns : index) -> tensor<?x?xf32> {
-  %one = arith.constant 1.0 : f32
-  %ones = tensor.splat %one[%rows, %columns] : tensor<?x?xf32>
-  %negative = arith.negf %gate : tensor<?x?xf32>
-  %exp = math.exp %negative : tensor<?x?xf32>
-  %denominator = arith.addf %ones, %exp : tensor<?x?xf32>
-  %silu = arith.divf %gate, %denominator : tensor<?x?xf32>
-  %u = arith.mulf %silu, %up : tensor<?x?xf32>
-  %y = mono.call @scale_rows(%u, %weight, %rows, %columns)
-    : (tensor<?x?xf32>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
-  mono.yield %y : tensor<?x?xf32>
+// All of the above into regions: group_weight [count, rows] f32, group_pair [count, rows] i32 and
+// pair_row [pairs] i32, with which mono.contract ... rows and mono.receive_rows go from group to group.
+mono.routine @store_groups(%groups : tensor<?xi32>, %choices : tensor<?x?xi32>,
+                           %weights : tensor<?x?xf32>, %group_weight : !mono.buffer,
+                           %group_pair : !mono.buffer, %pair_row : !mono.buffer, %count : index,
+                           %rows : index, %chosen : index, %pairs : index) {
+  %by = mono.call @chosen_by(%groups, %choices, %count, %rows, %chosen)
+    : (tensor<?xi32>, tensor<?x?xi32>, index, index, index) -> tensor<?x?x?xi1>
+  %groupWeight = mono.call @group_weights(%by, %weights, %count, %rows, %chosen)
+    : (tensor<?x?x?xi1>, tensor<?x?xf32>, index, index, index) -> tensor<?x?xf32>
+  mono.store %groupWeight, %group_weight[0, 0] : tensor<?x?xf32>
+  %groupPair = mono.call @group_pairs(%by, %count, %rows, %chosen)
+    : (tensor<?x?x?xi1>, index, index, index) -> tensor<?x?xi32>
+  mono.store %groupPair, %group_pair[0, 0] : tensor<?x?xi32>
+  %pairRow = mono.call @pair_rows(%by, %count, %rows, %chosen, %pairs)
+    : (tensor<?x?x?xi1>, index, index, index, index) -> tensor<?xi32>
+  mono.store %pairRow, %pair_row[0] : tensor<?xi32>
+  mono.yield
 }

@@ -24,9 +24,9 @@ mono.routine @reciprocal_rms(%sum : tensor<?xf32>, %rows : index, %n : f32, %eps
   mono.yield %rstd : tensor<?xf32>
 }
 
-// RMSNorm of whole rows: bf16(x * gamma / sqrt(sum(x^2) / n + eps)), rounded once.
-mono.routine @rms_norm(%x : tensor<?x?xf32>, %gamma16 : tensor<?xbf16>, %n : f32, %eps : f32,
-                       %rows : index, %columns : index) -> tensor<?x?xbf16> {
+// RMSNorm of whole rows: x * gamma / sqrt(sum(x^2) / n + eps).
+mono.routine @rms_normed(%x : tensor<?x?xf32>, %gamma16 : tensor<?xbf16>, %n : f32, %eps : f32,
+                         %rows : index, %columns : index) -> tensor<?x?xf32> {
   %square = mono.call @sum_of_squares(%x, %rows) : (tensor<?x?xf32>, index) -> tensor<?xf32>
   %rstd = mono.call @reciprocal_rms(%square, %rows, %n, %eps)
     : (tensor<?xf32>, index, f32, f32) -> tensor<?xf32>
@@ -35,6 +35,14 @@ mono.routine @rms_norm(%x : tensor<?x?xf32>, %gamma16 : tensor<?xbf16>, %n : f32
     : (tensor<?x?xf32>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
   %y = mono.call @scale_columns(%scaled, %gamma, %rows, %columns)
     : (tensor<?x?xf32>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
+  mono.yield %y : tensor<?x?xf32>
+}
+
+// The same rounded once, to bf16.
+mono.routine @rms_norm(%x : tensor<?x?xf32>, %gamma16 : tensor<?xbf16>, %n : f32, %eps : f32,
+                       %rows : index, %columns : index) -> tensor<?x?xbf16> {
+  %y = mono.call @rms_normed(%x, %gamma16, %n, %eps, %rows, %columns)
+    : (tensor<?x?xf32>, tensor<?xbf16>, f32, f32, index, index) -> tensor<?x?xf32>
   %y16 = arith.truncf %y : tensor<?x?xf32> to tensor<?x?xbf16>
   mono.yield %y16 : tensor<?x?xbf16>
 }

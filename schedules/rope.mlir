@@ -1,4 +1,5 @@
-// Rotary position embedding of interleaved pairs (2i, 2i + 1).
+// Rotary position embedding (arXiv 2104.09864) in both conventions: pairs are neighbours (2i, 2i + 1),
+// or lie half a head apart (i, i + pairs), which is what GPT-NeoX and Hugging Face's Llama do.
 //
 // The angles come as a table, [positions, columns] f32: the cosines of all pairs of a position, then
 // their sines. A table serves every scaling of the frequencies, and nothing loses precision at long
@@ -33,6 +34,31 @@ mono.routine @rope_interleaved(%x : tensor<?x?xf32>, %angles : tensor<?x?xf32>, 
   %half = tensor.insert_slice %newEven into %x[0, 0] [%rows, %pairs] [1, 2]
     : tensor<?x?xf32> into tensor<?x?xf32>
   %y = tensor.insert_slice %newOdd into %half[0, 1] [%rows, %pairs] [1, 2]
+    : tensor<?x?xf32> into tensor<?x?xf32>
+  mono.yield %y : tensor<?x?xf32>
+}
+
+// Rotates heads x [rows, 2 * pairs] by all their pairs, half a head apart; `angles` [rows, 2 * pairs]:
+//   y[i] = x[i] cos - x[i + pairs] sin,  y[i + pairs] = x[i] sin + x[i + pairs] cos.
+mono.routine @rope_halves(%x : tensor<?x?xf32>, %angles : tensor<?x?xf32>, %rows : index,
+                          %pairs : index) -> tensor<?x?xf32> {
+  %cos = tensor.extract_slice %angles[0, 0] [%rows, %pairs] [1, 1]
+    : tensor<?x?xf32> to tensor<?x?xf32>
+  %sin = tensor.extract_slice %angles[0, %pairs] [%rows, %pairs] [1, 1]
+    : tensor<?x?xf32> to tensor<?x?xf32>
+  %first = tensor.extract_slice %x[0, 0] [%rows, %pairs] [1, 1]
+    : tensor<?x?xf32> to tensor<?x?xf32>
+  %second = tensor.extract_slice %x[0, %pairs] [%rows, %pairs] [1, 1]
+    : tensor<?x?xf32> to tensor<?x?xf32>
+  %a = arith.mulf %first, %cos : tensor<?x?xf32>
+  %b = arith.mulf %second, %sin : tensor<?x?xf32>
+  %c = arith.mulf %first, %sin : tensor<?x?xf32>
+  %d = arith.mulf %second, %cos : tensor<?x?xf32>
+  %newFirst = arith.subf %a, %b : tensor<?x?xf32>
+  %newSecond = arith.addf %c, %d : tensor<?x?xf32>
+  %half = tensor.insert_slice %newFirst into %x[0, 0] [%rows, %pairs] [1, 1]
+    : tensor<?x?xf32> into tensor<?x?xf32>
+  %y = tensor.insert_slice %newSecond into %half[0, %pairs] [%rows, %pairs] [1, 1]
     : tensor<?x?xf32> into tensor<?x?xf32>
   mono.yield %y : tensor<?x?xf32>
 }

@@ -36,10 +36,15 @@ set(MONO_LLVM LLVM)
 find_program(MONO_LIT NAMES lit-22 lit HINTS ${MONO_LLVM_PREFIX}/bin REQUIRED)
 set(MONO_LLVM_TOOLS_DIR ${MONO_LLVM_PREFIX}/bin)
 
-# mono_test(NAME sources... LIBS libs...): one GoogleTest program whose cases ctest sees one by one.
+# Tests keep away from the compile cache of whoever runs them.
+set(MONO_TEST_ENVIRONMENT "MONO_CACHE_DIR=set:${CMAKE_BINARY_DIR}/test-cache")
+
+# mono_test(NAME sources... LIBS libs...): one GoogleTest program whose cases ctest sees one by one, with
+# the program's name as their label.
 function(mono_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} GTest::gtest_main)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
+    PROPERTIES TIMEOUT 600 LABELS ${name} ENVIRONMENT_MODIFICATION "${MONO_TEST_ENVIRONMENT}")
 endfunction()

@@ -5,7 +5,7 @@ set -eu
 
 packages="llvm-22-dev libmlir-22-dev mlir-22-tools liblld-22-dev lld-22 clang-22 libclang-rt-22-dev llvm-22-tools
   clang-format-22 libfmt-dev libgtest-dev libgmock-dev libbenchmark-dev ccache ninja-build cmake
-  make python3
+  make python3 python3-numpy
   clang-tools-22 libamdhip64-dev" # the last two only for the tests of the HIP library
 
 missing=""

@@ -2,6 +2,7 @@
 #include "lowering/Bind/Bind.h"
 
 #include "dialect/Mono.h"
+#include "dialect/Nearest.h"
 #include "lowering/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -37,20 +38,6 @@ LogicalResult parseParams(ModuleOp module, ArrayRef<std::string> options,
   return success();
 }
 
-/// The declared name that looks most like `name`, for a hint; empty if none is close.
-StringRef nearest(StringRef name, ArrayRef<ParamOp> params) {
-  unsigned best = 3;
-  StringRef result;
-  for (ParamOp param : params) {
-    unsigned distance = name.edit_distance_insensitive(param.getName());
-    if (distance >= best)
-      continue;
-    best = distance;
-    result = param.getName();
-  }
-  return result;
-}
-
 LogicalResult bindParam(ParamOp param, const llvm::StringMap<int64_t> &values) {
   auto given = values.find(param.getName());
   std::optional<int64_t> value = param.getDefaultValue();
@@ -74,10 +61,10 @@ LogicalResult bindParams(ModuleOp module, const llvm::StringMap<int64_t> &values
   for (const auto &entry : values) {
     if (llvm::any_of(params, [&](ParamOp p) { return p.getName() == entry.getKey(); }))
       continue;
+    auto names = llvm::map_range(params, [](ParamOp param) { return param.getName(); });
     InFlightDiagnostic diag = module.emitError()
-                              << "the schedule has no parameter '" << entry.getKey() << "'";
-    if (StringRef hint = nearest(entry.getKey(), params); !hint.empty())
-      diag << "; did you mean '" << hint << "'?";
+                              << "the schedule has no parameter '" << entry.getKey() << "'"
+                              << nearestHint(entry.getKey(), names);
     for (ParamOp param : params)
       diag.attachNote(param.getLoc())
           << "parameter '" << param.getName() << "' in " << param.describeSet();

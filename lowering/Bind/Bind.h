@@ -17,4 +17,9 @@ mlir::LogicalResult inlineCalls(mlir::ModuleOp module);
 /// static.
 mlir::LogicalResult refineShapes(mlir::ModuleOp module);
 
+/// Warns of declarations that nothing uses, mailboxes that nobody receives and regions that nobody
+/// reads, in a module that is not bound yet: what some parameters switch off is used there. Fails
+/// if the warnings are errors and there is one.
+mlir::LogicalResult warnOfUnused(mlir::ModuleOp module, bool asErrors);
+
 } // namespace mono

@@ -2,6 +2,7 @@
 #include "lowering/Bind/Bind.h"
 
 #include "dialect/Mono.h"
+#include "dialect/Nearest.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Parser/Parser.h"
@@ -64,11 +65,15 @@ FailureOr<OwningOpRef<ModuleOp>> parseImport(ImportOp import, StringRef path, Im
   return library;
 }
 
-LogicalResult load(ModuleOp file, ModuleOp module, llvm::StringSet<> &seen,
+LogicalResult load(ModuleOp from, ModuleOp module, llvm::StringSet<> &seen,
                    std::vector<ImportedFile> &files) {
-  for (ImportOp import : llvm::make_early_inc_range(file.getOps<ImportOp>())) {
+  for (ImportOp import : llvm::make_early_inc_range(from.getOps<ImportOp>())) {
     std::string path = resolvePath(import);
-    if (seen.insert(path).second) {
+    // One file may be imported under several names.
+    SmallString<256> file;
+    if (llvm::sys::fs::real_path(path, file))
+      file = path;
+    if (seen.insert(file).second) {
       FailureOr<OwningOpRef<ModuleOp>> library = parseImport(import, path, files.emplace_back());
       if (failed(library) || failed(load(**library, module, seen, files)) ||
           failed(adoptRoutines(**library, module)))
@@ -147,6 +152,14 @@ LogicalResult loadImports(ModuleOp module, std::vector<ImportedFile> *files) {
   return result;
 }
 
+static LogicalResult reportUnknown(CallOp call, ModuleOp module) {
+  auto names =
+      llvm::map_range(module.getOps<RoutineOp>(), [](RoutineOp r) { return r.getSymName(); });
+  return call.emitError() << "expected a routine, but '@" << call.getCallee()
+                          << "' is not declared in this file or its imports"
+                          << nearestHint(call.getCallee(), names);
+}
+
 LogicalResult inlineCalls(ModuleOp module) {
   SymbolTable symbols(module);
   SmallVector<std::pair<CallOp, unsigned>> calls;
@@ -156,8 +169,7 @@ LogicalResult inlineCalls(ModuleOp module) {
     auto [call, depth] = calls[next];
     auto routine = symbols.lookup<RoutineOp>(call.getCallee());
     if (!routine)
-      return call.emitError() << "expected a routine, but '@" << call.getCallee()
-                              << "' is not declared in this file or its imports";
+      return reportUnknown(call, module);
     if (depth > kMaxCallDepth)
       return call.emitError() << "expected calls at most " << kMaxCallDepth << " deep, but '@"
                               << call.getCallee() << "' calls itself, directly or through others";

@@ -174,14 +174,31 @@ private:
 } // namespace
 } // namespace comgr
 
-Expected<Bytes> linkWithComgr(ArrayRef<uint8_t> relocatable) {
+static Expected<const comgr::Library &> findComgr() {
   static const comgr::Found found = comgr::find();
   if (!found.error.empty())
     return comgr::failure(found.error);
+  return found.library;
+}
+
+Expected<ComgrIdentity> identifyComgr() {
+  Expected<const comgr::Library &> library = findComgr();
+  if (!library)
+    return library.takeError();
+  size_t major = 0, minor = 0;
+  library->getVersion(&major, &minor);
+  return ComgrIdentity{(Twine(major) + "." + Twine(minor)).str(),
+                       reinterpret_cast<const void *>(library->getVersion)};
+}
+
+Expected<Bytes> linkWithComgr(ArrayRef<uint8_t> relocatable) {
+  Expected<const comgr::Library &> library = findComgr();
+  if (!library)
+    return library.takeError();
   // comgr runs LLD, too: its copy has global state of its own.
   static std::mutex oneAtATime;
   std::lock_guard lock(oneAtATime);
-  return comgr::Link(found.library).run(relocatable);
+  return comgr::Link(*library).run(relocatable);
 }
 
 } // namespace mono

@@ -1,4 +1,5 @@
 // The compiler's command line.
+#include "dialect/Nearest.h"
 #include "lowering/Compile.h"
 #include "lowering/Manifest.h"
 #include "lowering/Report.h"
@@ -17,12 +18,14 @@ using namespace llvm;
 /// Exit statuses, the same for every tool (README).
 enum Exit { kGood = 0, kWrongInput = 1, kUsage = 2 };
 
-static cl::OptionCategory category("monoc options");
-static cl::opt<std::string> input(cl::Positional, cl::desc("FILE"), cl::cat(category));
+static cl::OptionCategory inputs("Schedule");
+static cl::OptionCategory outputs("Output");
+static cl::OptionCategory messages("Checks, reports and messages");
+static cl::opt<std::string> input(cl::Positional, cl::desc("FILE"), cl::cat(inputs));
 static cl::list<std::string> defines("D", cl::desc("Value of a parameter"),
-                                     cl::value_desc("NAME=INT"), cl::Prefix, cl::cat(category));
+                                     cl::value_desc("NAME=INT"), cl::Prefix, cl::cat(inputs));
 static cl::opt<std::string> output("o", cl::desc("Output file; - for stdout"),
-                                   cl::value_desc("OUT"), cl::cat(category));
+                                   cl::value_desc("OUT"), cl::cat(outputs));
 static cl::opt<mono::Emit>
     emit("emit", cl::desc("What to produce"), cl::init(mono::Emit::Hsaco),
          cl::values(clEnumValN(mono::Emit::Mono, "mono", "the bound schedule"),
@@ -33,8 +36,8 @@ static cl::opt<mono::Emit>
                     clEnumValN(mono::Emit::Asm, "asm", "gfx950 assembly"),
                     clEnumValN(mono::Emit::Obj, "obj", "relocatable object"),
                     clEnumValN(mono::Emit::Hsaco, "hsaco", "code object (default)")),
-         cl::cat(category));
-static cl::opt<bool> check("check", cl::desc("Run the checks only"), cl::cat(category));
+         cl::cat(outputs));
+static cl::opt<bool> check("check", cl::desc("Run the checks only"), cl::cat(messages));
 enum class ReportKind { None, Text, Json, Svg };
 static cl::opt<ReportKind> report("report", cl::desc("Print stages, memory and resources"),
                                   cl::ValueOptional, cl::init(ReportKind::None),
@@ -42,17 +45,22 @@ static cl::opt<ReportKind> report("report", cl::desc("Print stages, memory and r
                                              clEnumValN(ReportKind::Text, "text", "for people"),
                                              clEnumValN(ReportKind::Json, "json", "for programs"),
                                              clEnumValN(ReportKind::Svg, "svg", "picture of LDS")),
-                                  cl::cat(category));
+                                  cl::cat(messages));
 static cl::opt<std::string> linker("linker", cl::desc("lld or comgr"), cl::init("lld"),
-                                   cl::cat(category));
+                                   cl::cat(outputs));
 static cl::opt<uint64_t> watchdog("watchdog",
                                   cl::desc("Bound every wait and record the first that fails"),
-                                  cl::value_desc("CYCLES"), cl::init(0), cl::cat(category));
-static cl::opt<bool> timing("time", cl::desc("Print what each pass took"), cl::cat(category));
+                                  cl::value_desc("CYCLES"), cl::init(0), cl::cat(outputs));
+static cl::opt<std::string> depfile("depfile",
+                                    cl::desc("Write what was read as a rule for make or ninja"),
+                                    cl::value_desc("FILE"), cl::cat(outputs));
+static cl::opt<bool> warningsAreErrors("Werror", cl::desc("Treat warnings as errors"),
+                                       cl::cat(messages));
+static cl::opt<bool> timing("time", cl::desc("Print what each pass took"), cl::cat(messages));
 
 static cl::opt<std::string>
     explain("explain", cl::ValueOptional, cl::value_desc("RULE"),
-            cl::desc("Print what a rule of the checks says, with an example"), cl::cat(category));
+            cl::desc("Print what a rule of the checks says, with an example"), cl::cat(messages));
 
 static Exit fail(Exit status, const Twine &message) {
   WithColor::error(errs(), "monoc") << message << '\n';
@@ -97,6 +105,29 @@ static Exit writeOutput(const std::string &path, const mono::Bytes &bytes) {
   return kGood;
 }
 
+/// `name` as a word of a makefile.
+static std::string makeWord(StringRef name) {
+  std::string word;
+  for (char c : name) {
+    if (c == ' ' || c == '#')
+      word += '\\';
+    word += c;
+    if (c == '$')
+      word += c;
+  }
+  return word;
+}
+
+/// The rule `OUTPUT: schedule and imports`.
+static Exit writeDependencies(const std::string &path, StringRef output, StringRef schedule,
+                              const mono::CompileResult &result) {
+  std::string rule = makeWord(output) + ": " + makeWord(schedule);
+  for (const mono::ImportedFile &import : result.imports)
+    rule += " \\\n  " + makeWord(import.path);
+  rule += '\n';
+  return writeOutput(path, mono::Bytes(rule.begin(), rule.end()));
+}
+
 static Exit printReport(ReportKind kind, const mono::CompileResult &result) {
   if (kind == ReportKind::Svg) {
     outs() << mono::arenaSvg(result.arena);
@@ -120,15 +151,14 @@ static Exit printRule(StringRef name) {
     outs() << rule->page;
     return kGood;
   }
-  const mono::Rule *nearest = mono::nearestRule(name);
-  return fail(kUsage, "there is no rule '" + name + "'; " +
-                          (nearest ? "did you mean '" + nearest->name + "'?"
-                                   : Twine("--explain without a name lists them")));
+  auto names = map_range(mono::rules(), [](const mono::Rule &rule) { return rule.name; });
+  return fail(kUsage, "there is no rule '" + name + "'" + mono::nearestHint(name, names) +
+                          " (--explain lists them)");
 }
 
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
-  cl::HideUnrelatedOptions(category);
+  cl::HideUnrelatedOptions({&inputs, &outputs, &messages});
   cl::SetVersionPrinter([](raw_ostream &os) {
     os << mono::toolVersion() << " (LLVM " << LLVM_VERSION_STRING << ", target gfx950)\n";
   });
@@ -153,12 +183,17 @@ int main(int argc, char **argv) {
   options.costs = report != ReportKind::None;
   options.checkOnly = check;
   options.time = timing;
+  options.warningsAreErrors = warningsAreErrors;
   // LLD parses its own command line with the same library and resets all options on the way.
   const std::string path = output.empty() ? defaultOutput() : output;
   const ReportKind reportKind = report;
-  auto result = mono::compile(std::string(input), options);
+  const std::string schedule = input, dependencies = depfile;
+  auto result = mono::compile(schedule, options);
   if (!result)
     return fail(kWrongInput, toString(result.takeError()));
+  if (!dependencies.empty())
+    if (Exit status = writeDependencies(dependencies, path, schedule, *result))
+      return status;
   if (options.checkOnly)
     return kGood;
   if (reportKind != ReportKind::None)

@@ -1,11 +1,9 @@
 // Projections of the input, cache access, experts.
 #include "models/glm5/Layer.h"
-#include "models/BFloat16.h"
-#include "models/Mxfp4.h"
+#include "models/WeightCuts.h"
 
 #include "llvm/ADT/STLExtras.h"
 
-#include <array>
 #include <cassert>
 #include <cmath>
 #include <map>
@@ -52,13 +50,7 @@ Glm5Layer::Glm5Layer(const LayerSizes &sizes, unsigned layer, const Checkpoint &
 std::vector<double> Glm5Layer::multiply(ArrayRef<double> activations,
                                         const CheckpointTensor &weight) const {
   assert(activations.size() == sizes.rows * weight.columns());
-  return multiplyTransposed(
-      activations, sizes.rows, weight.rows(), [&](size_t n, size_t k, MutableArrayRef<double> out) {
-        std::array<uint16_t, 512> piece;
-        auto bytes = MutableArrayRef(reinterpret_cast<uint8_t *>(piece.data()), 2 * out.size());
-        checkpoint.read(weight, n * weight.rowBytes() + 2 * k, bytes);
-        toDouble(ArrayRef(piece).take_front(out.size()), out);
-      });
+  return multiplyBf16(checkpoint, weight, activations);
 }
 
 /// Rotates the first `rope` values of each of the row's vectors of `width` values.
@@ -131,27 +123,15 @@ std::vector<double> Glm5Layer::expertInput(const Attention &attention) const {
 
 std::vector<double> Glm5Layer::multiplyExpert(ArrayRef<double> activations, size_t expert,
                                               Projection projection) const {
-  CheckpointTensor codes = tensors.expert(expert, projection);
-  CheckpointTensor scales = tensors.expertScale(expert, projection);
-  size_t inner = 2 * codes.columns();
-  return multiplyTransposed(
-      activations, activations.size() / inner, codes.rows(),
-      [&](size_t n, size_t k, MutableArrayRef<double> out) {
-        std::array<uint8_t, 256> code;
-        std::array<uint8_t, 16> scale;
-        auto codePiece = MutableArrayRef(code).take_front(out.size() / 2);
-        auto scalePiece = MutableArrayRef(scale).take_front(out.size() / mxBlock);
-        checkpoint.read(codes, n * codes.columns() + k / 2, codePiece);
-        checkpoint.read(scales, n * scales.columns() + k / mxBlock, scalePiece);
-        decodeMxfp4(codePiece, scalePiece, out);
-      });
+  return multiplyMxfp4(checkpoint, tensors.expert(expert, projection),
+                       tensors.expertScale(expert, projection), activations);
 }
 
 std::vector<double> Glm5Layer::expertUnits(ArrayRef<double> g, size_t expert) const {
   std::vector<double> gate = multiplyExpert(g, expert, Projection::Gate);
   std::vector<double> units = multiplyExpert(g, expert, Projection::Up);
   for (size_t i = 0; i < units.size(); ++i)
-    units[i] *= gate[i] / (1 + std::exp(-gate[i]));
+    units[i] *= silu(gate[i]);
   return units;
 }
 

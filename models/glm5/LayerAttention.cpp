@@ -10,29 +10,6 @@ using namespace llvm;
 
 namespace mono::models::glm5 {
 
-/// Returns the log of the denominator.
-static double softmax(MutableArrayRef<double> logits) {
-  double largest = *std::max_element(logits.begin(), logits.end()), sum = 0;
-  for (double &value : logits)
-    sum += value = std::exp(value - largest);
-  for (double &value : logits)
-    value /= sum;
-  return largest + std::log(sum);
-}
-
-static double dot(ArrayRef<double> a, ArrayRef<double> b) {
-  double sum = 0;
-  for (size_t i = 0; i < a.size(); ++i)
-    sum += a[i] * b[i];
-  return sum;
-}
-
-/// out += factor * values.
-static void add(double factor, ArrayRef<double> values, MutableArrayRef<double> out) {
-  for (size_t i = 0; i < out.size(); ++i)
-    out[i] += factor * values[i];
-}
-
 static std::vector<double> transposed(ArrayRef<double> matrix, size_t columns) {
   size_t rows = matrix.size() / columns;
   std::vector<double> result(matrix.size());
@@ -59,8 +36,8 @@ void Glm5Layer::absorbQueries(Attention &attention) const {
       size_t place = row * sizes.heads + head;
       auto out = MutableArrayRef(attention.latentQuery).slice(place * sizes.kvLora, sizes.kvLora);
       for (size_t d = 0; d < sizes.nope; ++d)
-        add(attention.query[place * sizes.qkDim() + d],
-            ArrayRef(expansion).slice(d * sizes.kvLora, sizes.kvLora), out);
+        addScaled(attention.query[place * sizes.qkDim() + d],
+                  ArrayRef(expansion).slice(d * sizes.kvLora, sizes.kvLora), out);
     }
   });
 }
@@ -81,7 +58,7 @@ void Glm5Layer::attendExpanded(size_t head, ArrayRef<Keys> keys, Attention &atte
     softmax(p);
     auto out = MutableArrayRef(attention.heads).slice(place * sizes.vDim, sizes.vDim);
     for (size_t t = 0; t < count; ++t)
-      add(p[t], ArrayRef(expanded).slice(t * kvRows + nope, sizes.vDim), out);
+      addScaled(p[t], ArrayRef(expanded).slice(t * kvRows + nope, sizes.vDim), out);
   }
 }
 
@@ -114,7 +91,7 @@ void Glm5Layer::attendLatents(const DownProjections &down, const TokenLists &sel
     }
     std::vector<double> p =
         multiplyTransposed(latentQuery, heads, ArrayRef<double>(keys[row].latents));
-    add(1, multiplyTransposed(ropeQuery, heads, ArrayRef<double>(keys[row].ropes)), p);
+    addScaled(1, multiplyTransposed(ropeQuery, heads, ArrayRef<double>(keys[row].ropes)), p);
     for (double &logit : p)
       logit *= scale;
     for (size_t head = 0; head < heads; ++head)
@@ -154,7 +131,7 @@ Attention Glm5Layer::projectQueries(const DownProjections &down) const {
 
 void Glm5Layer::projectHeads(Attention &attention) const {
   attention.residual = multiply(attention.heads, tensors.outProj);
-  add(1, toDouble(inputs.x), attention.residual);
+  addScaled(1, toDouble(inputs.x), attention.residual);
 }
 
 Attention Glm5Layer::attend(const DownProjections &down, const TokenLists &selection,

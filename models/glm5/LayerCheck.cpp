@@ -2,10 +2,9 @@
 #include "models/glm5/LayerCheck.h"
 #include "models/Compare.h"
 #include "models/Operands.h"
+#include "models/TestTokens.h"
 
 #include "llvm/ADT/STLExtras.h"
-
-#include <cstring>
 
 using namespace llvm;
 
@@ -34,18 +33,8 @@ LayerCheck::LayerCheck(const LayerCase &layerCase, const Checkpoint &checkpoint)
 std::vector<bool> LayerCheck::expertsInReach() const {
   const LayerSizes &sizes = problem.sizes;
   std::vector<float> bias = checkpoint.f32(LayerTensors(sizes, problem.synthetic.layer).bias);
-  Routing routing = layer.routeTokens(attention);
-  std::vector<bool> reach(sizes.experts, false);
-  for (size_t row = 0; row < sizes.rows; ++row) {
-    std::vector<double> scores =
-        expertScores(ArrayRef(routing.logits).slice(row * sizes.experts, sizes.experts), bias);
-    double last = HUGE_VAL;
-    for (int32_t id : ArrayRef(routing.ids).slice(row * sizes.chosen, sizes.chosen))
-      last = std::min(last, scores[id]);
-    for (size_t expert = 0; expert < sizes.experts; ++expert)
-      reach[expert] = reach[expert] || scores[expert] >= last - expertReach(sizes.topk);
-  }
-  return reach;
+  return models::expertsInReach(layer.routeTokens(attention), routingRule(bias, sizes.chosen),
+                                expertReach(sizes.topk));
 }
 
 /// The tokens before the padding; none when something else follows it.
@@ -82,51 +71,25 @@ TokenLists LayerCheck::checkSelection(const HostTensor &out, Report &report) con
   return expected;
 }
 
-/// The launch's own entries, part by part, and that nothing else changed.
-void LayerCheck::checkCache(const HostTensor &out, StringRef name, ArrayRef<uint16_t> before,
-                            ArrayRef<std::pair<StringRef, const std::vector<double> *>> parts,
-                            Report &report) const {
-  const LayerSizes &sizes = problem.sizes;
-  size_t width = before.size() / sizes.cacheRows(), begin = 0;
-  std::vector<uint16_t> after(before.size());
-  if (out.bytes.size() != after.size() * sizeof(uint16_t))
-    return report.holds(name.str(), false, "an output of another size", "");
-  std::memcpy(after.data(), out.bytes.data(), out.bytes.size());
-
-  std::vector<bool> own(sizes.cacheRows(), false);
-  std::vector<ArrayRef<uint16_t>> entries;
-  for (size_t row = 0; row < sizes.rows; ++row) {
-    size_t place =
-        problem.inputs.cacheRow(sizes, row, static_cast<size_t>(problem.inputs.positions[row]));
-    own[place] = true;
-    entries.push_back(ArrayRef(after).slice(place * width, width));
-  }
-  for (auto [part, reference] : parts) {
-    size_t partWidth = reference->size() / sizes.rows;
-    std::vector<double> written;
-    for (ArrayRef<uint16_t> entry : entries)
-      llvm::append_range(written, toDouble(entry.slice(begin, partWidth)));
-    report.atMost(fmt::format("{}, {}", name, part), maxRelativeL2(written, *reference, sizes.rows),
-                  tolerance);
-    begin += partWidth;
-  }
-  size_t changed = 0;
-  for (size_t place = 0; place < sizes.cacheRows(); ++place)
-    changed += !own[place] &&
-               ArrayRef(after).slice(place * width, width) != before.slice(place * width, width);
-  report.holds(fmt::format("{}, other rows", name), changed == 0,
-               changed == 0 ? "unchanged" : fmt::format("{} changed", changed), "unchanged");
-}
-
 void LayerCheck::checkCaches(const RankOutputs &outputs, Report &report) const {
+  const LayerSizes &sizes = problem.sizes;
+  const LayerInputs &inputs = problem.inputs;
   const LayerGolden *golden = problem.golden ? &*problem.golden : nullptr;
-  checkCache(outputs.lookup("cache_kv"), "cache_kv", problem.inputs.cacheKv,
-             {{"latent", golden ? &golden->latent : &down.latent},
-              {"rope", golden ? &golden->rope : &down.rope}},
-             report);
-  if (problem.sizes.indexer)
-    checkCache(outputs.lookup("cache_index"), "cache_index", problem.inputs.cacheIndex,
-               {{"key", golden ? &golden->indexKey : &down.indexKey}}, report);
+  std::vector<size_t> own;
+  for (size_t row = 0; row < sizes.rows; ++row)
+    own.push_back(inputs.cacheRow(sizes, row, static_cast<size_t>(inputs.positions[row])));
+  HostTensor kv = outputs.lookup("cache_kv"), index = outputs.lookup("cache_index");
+  checkCache("cache_kv",
+             CacheOfRank{inputs.cacheKv,
+                         kv,
+                         {{"latent", golden ? golden->latent : down.latent},
+                          {"rope", golden ? golden->rope : down.rope}}},
+             sizes.cacheRows(), own, tolerance, report);
+  if (sizes.indexer)
+    checkCache(
+        "cache_index",
+        CacheOfRank{inputs.cacheIndex, index, {{"key", golden ? golden->indexKey : down.indexKey}}},
+        sizes.cacheRows(), own, tolerance, report);
 }
 
 void LayerCheck::adoptGolden(ArrayRef<double> golden, const std::vector<bool> &same,

@@ -25,9 +25,6 @@ public:
 
 private:
   TokenLists checkSelection(const HostTensor &out, Report &report) const;
-  void checkCache(const HostTensor &out, llvm::StringRef name, llvm::ArrayRef<uint16_t> before,
-                  llvm::ArrayRef<std::pair<llvm::StringRef, const std::vector<double> *>> parts,
-                  Report &report) const;
   void checkCaches(const RankOutputs &outputs, Report &report) const;
   /// Puts the golden rows in place of those of `reference` for rows where `same` holds.
   void adoptGolden(llvm::ArrayRef<double> golden, const std::vector<bool> &same,

@@ -1,36 +1,14 @@
 // Synthetic tokens and caches.
 #include "models/glm5/LayerInputs.h"
-#include "models/BFloat16.h"
-#include "models/HashTensor.h"
+#include "models/TestTokens.h"
 
 #include <numeric>
-#include <random>
 
 using namespace llvm;
 
 namespace mono::models::glm5 {
 
-static constexpr double unitScale = 1.7320508; // variance 1
 static constexpr uint16_t nan16 = 0x7FC0;
-
-static std::vector<uint16_t> unitTensor(StringRef name, uint64_t seed, size_t count) {
-  std::vector<uint16_t> values(count);
-  HashTensor(name, seed).real(static_cast<float>(unitScale), 0, values);
-  return values;
-}
-
-/// Rows own disjoint pages, or with ordered rows all the same ones.
-static std::vector<int32_t> shuffledPages(const LayerSizes &sizes, uint64_t seed) {
-  std::vector<int32_t> pages(sizes.rows * sizes.pages());
-  std::iota(pages.begin(), pages.end(), 0);
-  std::mt19937_64 random(seed);
-  for (size_t i = pages.size(); i > 1; --i) // std::shuffle differs between libraries
-    std::swap(pages[i - 1], pages[random() % i]);
-  if (sizes.ordered)
-    for (size_t i = sizes.pages(); i < pages.size(); ++i)
-      pages[i] = pages[i - sizes.pages()];
-  return pages;
-}
 
 /// Copies row `from` of a generated tensor whose first `rope` values are de-interleaved (the first
 /// members of all pairs, then the second ones) to interleaved pairs.
@@ -68,21 +46,14 @@ LayerInputs syntheticInputs(const LayerSizes &sizes, uint64_t seed, ArrayRef<int
   LayerInputs inputs;
   inputs.x = unitTensor("x", seed, sizes.rows * sizes.hidden);
   inputs.positions = positions.vec();
-  inputs.blockTable = shuffledPages(sizes, seed);
+  inputs.blockTable =
+      PageTable::shuffled(sizes.rows, sizes.pages(), sizes.page, sizes.ordered, seed).blocks;
   inputs.cacheKv.assign(sizes.cacheRows() * sizes.cacheWidth(), nan16);
   if (sizes.indexer)
     inputs.cacheIndex.assign(sizes.cacheRows() * sizes.indexDim, nan16);
   for (size_t row = 0; row < (sizes.ordered ? 1 : sizes.rows); ++row)
     fillCaches(inputs, sizes, row, static_cast<size_t>(positions[row]), seed);
   return inputs;
-}
-
-static void enlargeChannels(MutableArrayRef<uint16_t> matrix, size_t width, size_t channels,
-                            StringRef name, uint64_t seed) {
-  HashTensor choice(name, seed);
-  for (size_t i = 0; i < matrix.size(); ++i)
-    if (i % width < channels && choice.word(i % width) % 128 == 0)
-      matrix[i] = toBf16(toFloat(matrix[i]) * 16);
 }
 
 void addOutliers(LayerInputs &inputs, const LayerSizes &sizes, uint64_t seed) {

@@ -1,8 +1,8 @@
 // What the tokens of one launch bring along: residual stream, positions, and the paged caches.
 #pragma once
 
+#include "models/SyntheticCheckpoint.h"
 #include "models/glm5/LayerSizes.h"
-#include "models/glm5/SyntheticCheckpoint.h"
 
 namespace mono::models::glm5 {
 

@@ -28,7 +28,7 @@ randomSelection(const LayerSizes &sizes, ArrayRef<int32_t> positions, uint64_t s
 }
 
 LayerCase randomLayerCase(const LayerSizes &sizes, uint64_t seed) {
-  LayerCase result{sizes, syntheticParams(sizes, seed), {}, std::nullopt};
+  LayerCase result{sizes, syntheticParams(sizes.hidden, sizes.moe, seed), {}, std::nullopt};
   std::vector<int32_t> positions = spreadPositions(sizes);
   result.inputs = syntheticInputs(sizes, seed, positions);
   addOutliers(result.inputs, sizes, seed);

@@ -93,16 +93,6 @@ std::vector<LayerOperand> layerOperands(const LayerSizes &sizes) {
   return std::move(list.operands);
 }
 
-static Error readParam(const Manifest &manifest, StringRef name, size_t &out) {
-  const int64_t *value = manifest.param(name);
-  if (!value)
-    return makeError("kernel '{}' has no parameter '{}'", manifest.kernel, name);
-  if (*value < 0)
-    return makeError("parameter '{}': expected a size, but got {}", name, *value);
-  out = static_cast<size_t>(*value);
-  return Error::success();
-}
-
 Error checkLayerSizes(const LayerSizes &sizes) {
   struct Division {
     StringRef what, by;
@@ -143,7 +133,7 @@ Expected<LayerSizes> readLayerSizes(const Manifest &manifest) {
                                {"ORDERED", &ordered},
                                {"INDEXER", &indexer}});
   for (auto [name, value] : params)
-    if (Error error = readParam(manifest, name, *value))
+    if (Error error = readSizeParam(manifest, name, *value))
       return error;
   sizes.ordered = ordered != 0;
   sizes.indexer = indexer != 0;

@@ -13,9 +13,10 @@
 //
 // A stage's tasks lie where the workgroups are free at that time, so that its first weights are on
 // their way while it still waits.
+mono.import "../../schedules/attention.mlir"
+mono.import "../../schedules/decoder.mlir"
 mono.import "../../schedules/elementwise.mlir"
 mono.import "../../schedules/experts.mlir"
-mono.import "../../schedules/mla.mlir"
 mono.import "../../schedules/norm.mlir"
 mono.import "../../schedules/paged_cache.mlir"
 mono.import "../../schedules/rope.mlir"
@@ -523,24 +524,9 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
     mono.post %rounded to %o_partial[%rank * symbol(%O_PARTS) + %t mod symbol(%O_PARTS), 0, (%t floordiv symbol(%O_PARTS)) * 32] : tensor<?x32xbf16>
   }
 
-  // Second half of the all-reduce, residual, and the part of RMSNorm that needs no other column.
-  mono.stage "reduce" (%t) tasks [%HIDDEN floordiv 128] base [192] {
-    %gamma16 = mono.load %w_post[%t * 128] [128] : tensor<128xbf16>
-    %gamma = arith.extf %gamma16 : tensor<128xbf16> to tensor<128xf32>
-    %x16 = mono.load %x[0, %t * 128] [%S, 128] : tensor<?x128xbf16>
-    %x32 = arith.extf %x16 : tensor<?x128xbf16> to tensor<?x128xf32>
-    %sum = mono.receive %o_partial[0, 0, %t * 128] [%TP * symbol(%O_PARTS), %S, 128] sum : tensor<?x128xf32>
-    %residual = arith.addf %x32, %sum : tensor<?x128xf32>
-    mono.store %residual, %x1[0, 0] : tensor<?x128xf32>
-    %x1_16 = arith.truncf %residual : tensor<?x128xf32> to tensor<?x128xbf16>
-    mono.store %x1_16, %attn_residual[0, %t * 128] : tensor<?x128xbf16>
-    %square = mono.call @sum_of_squares(%residual, %S) : (tensor<?x128xf32>, index) -> tensor<?xf32>
-    mono.post %square to %squares[%t, 0] : tensor<?xf32>
-    %g = mono.call @scale_columns(%residual, %gamma, %S, %chunk)
-      : (tensor<?x128xf32>, tensor<128xf32>, index, index) -> tensor<?x128xf32>
-    %g16 = arith.truncf %g : tensor<?x128xf32> to tensor<?x128xbf16>
-    mono.post %g16 to %scaled[0, %t * 128] : tensor<?x128xbf16>
-  }
+  %o_parts = arith.muli %TP, %O_PARTS : index
+  mono.call @reduce_and_norm(%o_partial, %x, %w_post, %x1, %attn_residual, %scaled, %squares, %o_parts, %S, %HIDDEN)
+    : (!mono.mailbox, !mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, !mono.mailbox, !mono.mailbox, index, index, index) -> ()
 
   //===--- routing ------------------------------------------------------------===//
 
@@ -548,9 +534,8 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
     %w = mono.stream %w_gate[%t * 16, 0] [16, %HIDDEN] split_k(8)
     mono.receive %scaled[0, 0] [%S, %HIDDEN] into %row
     %raw = mono.contract %row[0, 0] [%S, %HIDDEN], %w : tensor<?x16xf32>
-    %sum = mono.receive %squares[0, 0] [%HIDDEN floordiv 128, %S] sum : tensor<?xf32>
-    %rstd = mono.call @reciprocal_rms(%sum, %S, %hiddenF, %eps)
-      : (tensor<?xf32>, index, f32, f32) -> tensor<?xf32>
+    %rstd = mono.call @receive_rms(%squares, %S, %HIDDEN, %eps)
+      : (!mono.mailbox, index, index, f32) -> tensor<?xf32>
     %logit = mono.call @scale_rows(%raw, %rstd, %S, %sixteen)
       : (tensor<?x16xf32>, tensor<?xf32>, index, index) -> tensor<?x16xf32>
     mono.store %logit, %router_logits[0, %t * 16] : tensor<?x16xf32>
@@ -561,9 +546,8 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   // normed rows, stay in LDS for its experts.
   mono.stage "route" (%t) tasks [256] base [0] {
     %b = mono.load %bias[0] [%EXPERTS] : tensor<?xf32>
-    %sum = mono.receive %squares[0, 0] [%HIDDEN floordiv 128, %S] sum : tensor<?xf32>
-    %rstd = mono.call @reciprocal_rms(%sum, %S, %hiddenF, %eps)
-      : (tensor<?xf32>, index, f32, f32) -> tensor<?xf32>
+    %rstd = mono.call @receive_rms(%squares, %S, %HIDDEN, %eps)
+      : (!mono.mailbox, index, index, f32) -> tensor<?xf32>
     %zeroth = arith.constant 0 : index
     mono.call @receive_normed(%scaled, %rstd, %row, %zeroth, %S, %HALF)
       : (!mono.mailbox, tensor<?xf32>, !mono.buffer, index, index, index) -> ()
@@ -590,17 +574,8 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
       : tensor<?x?xi32> into tensor<?x?xi32>
     %shares = tensor.insert_slice %weights into %onesOnly[0, 0] [%S, %CHOSEN] [1, 1]
       : tensor<?x?xf32> into tensor<?x?xf32>
-    %by = mono.call @chosen_by(%list, %choices, %GROUPS, %S, %CHOICES)
-      : (tensor<?xi32>, tensor<?x?xi32>, index, index, index) -> tensor<?x?x?xi1>
-    %groupWeight = mono.call @group_weights(%by, %shares, %GROUPS, %S, %CHOICES)
-      : (tensor<?x?x?xi1>, tensor<?x?xf32>, index, index, index) -> tensor<?x?xf32>
-    mono.store %groupWeight, %group_weight[0, 0] : tensor<?x?xf32>
-    %groupPair = mono.call @group_pairs(%by, %GROUPS, %S, %CHOICES)
-      : (tensor<?x?x?xi1>, index, index, index) -> tensor<?x?xi32>
-    mono.store %groupPair, %group_pair[0, 0] : tensor<?x?xi32>
-    %pairRow = mono.call @pair_rows(%by, %GROUPS, %S, %CHOICES, %PAIRED)
-      : (tensor<?x?x?xi1>, index, index, index, index) -> tensor<?xi32>
-    mono.store %pairRow, %pair_row[0] : tensor<?xi32>
+    mono.call @store_groups(%list, %choices, %shares, %group_weight, %group_pair, %pair_row, %GROUPS, %S, %CHOICES, %PAIRED)
+      : (tensor<?xi32>, tensor<?x?xi32>, tensor<?x?xf32>, !mono.buffer, !mono.buffer, !mono.buffer, index, index, index, index) -> ()
   }
 
   mono.stage "routing_result" (%t) tasks [1] base [255] {
@@ -646,13 +621,9 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
     mono.post %rounded to %mlp_partial[%rank * symbol(%D_PARTS) + %t mod symbol(%D_PARTS), 0, (%t floordiv symbol(%D_PARTS)) * 32] : tensor<?x32xbf16>
   }
 
-  mono.stage "output" (%t) tasks [%HIDDEN floordiv 128] base [192] {
-    %residual = mono.load %x1[0, 0] [%S, 128] : tensor<?x128xf32>
-    %sum = mono.receive %mlp_partial[0, 0, %t * 128] [%TP * symbol(%D_PARTS), %S, 128] sum : tensor<?x128xf32>
-    %y32 = arith.addf %residual, %sum : tensor<?x128xf32>
-    %y16 = arith.truncf %y32 : tensor<?x128xf32> to tensor<?x128xbf16>
-    mono.store %y16, %y[0, %t * 128] : tensor<?x128xbf16>
-  }
+  %mlp_parts = arith.muli %TP, %D_PARTS : index
+  mono.call @add_output(%mlp_partial, %x1, %y, %mlp_parts, %S, %HIDDEN)
+    : (!mono.mailbox, !mono.buffer, !mono.buffer, index, index, index) -> ()
 }
 
 // Product of the normed input with 16 weight rows, whose halves are under way in two streams. Every
@@ -722,17 +693,5 @@ mono.routine @norm_query(%q : !mono.mailbox, %gamma : !mono.buffer, %into : !mon
   %qr = mono.call @scale_columns(%scaled, %gamma32, %rows, %columns)
     : (tensor<?x?xf32>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
   mono.call @store_two_terms(%qr, %into, %rows) : (tensor<?x?xf32>, !mono.buffer, index) -> ()
-  mono.yield
-}
-
-// Columns first ..+ count of rows whose normalisation lacks the factor of the row, into a region.
-mono.routine @receive_normed(%scaled : !mono.mailbox, %rstd : tensor<?xf32>, %into : !mono.buffer,
-                             %first : index, %rows : index, %count : index) {
-  %raw16 = mono.receive %scaled[0, %first] [%rows, %count] : tensor<?x?xbf16>
-  %raw = arith.extf %raw16 : tensor<?x?xbf16> to tensor<?x?xf32>
-  %normed = mono.call @scale_rows(%raw, %rstd, %rows, %count)
-    : (tensor<?x?xf32>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
-  %normed16 = arith.truncf %normed : tensor<?x?xf32> to tensor<?x?xbf16>
-  mono.store %normed16, %into[0, %first] : tensor<?x?xbf16>
   mono.yield
 }

@@ -38,6 +38,8 @@ Expected<models::Params> parameters(const RunOptions &options,
   if (!model)
     return makeError("no golden cases are known for '{}', only for {}",
                      sys::path::stem(options.file), models::knownModels());
+  if (!model->goldenParams)
+    return makeError("schedule '{}' has no golden cases", model->schedule);
   Expected<models::Params> wanted = model->goldenParams(*golden);
   if (!wanted)
     return addContext(wanted.takeError(), options.goldenCase);
@@ -66,6 +68,8 @@ makeProblem(const RunOptions &options, const Manifest &manifest,
   if (!model)
     return makeError("no reference is known for schedule '{}', only for {}", manifest.schedule,
                      models::knownModels());
+  if (golden && !model->golden)
+    return makeError("schedule '{}' has no golden cases", manifest.schedule);
   if (golden) {
     auto problem = model->golden(manifest, *golden);
     return problem ? std::move(problem) : addContext(problem.takeError(), options.goldenCase);

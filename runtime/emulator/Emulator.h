@@ -99,6 +99,13 @@ struct Launch {
                                ///< cooperative launch
 };
 
+/// A defect of a link or of memory, for tests of what a program does then. It happens once, to the
+/// next store of a kernel that covers the byte at `address`.
+struct StoreFault {
+  DevicePtr address = 0;
+  uint8_t flips = 0; ///< bits of that byte that are turned over; 0: the store of the lane is lost
+};
+
 /// N ranks, each one gfx950 device (256 CUs). Calls may come from several host threads; they are
 /// serialised. Every error names what was asked and what was allowed.
 class Machine {
@@ -164,6 +171,11 @@ public:
   /// filled in; any other size is an error. Errors: bad launch parameters, and everything the
   /// checks find, as text with rank, workgroup, wave, pc and disassembly.
   llvm::Error run(llvm::ArrayRef<Launch> launches);
+
+  /// Plants a fault for the runs to come.
+  void inject(const StoreFault &fault);
+  /// How many planted faults no store has met yet.
+  size_t faultsWaiting() const;
 
   const Stats &stats(unsigned rank) const;
   void resetStats();

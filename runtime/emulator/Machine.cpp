@@ -2,6 +2,7 @@
 #include "runtime/emulator/Emulator.h"
 
 #include "runtime/emulator/LaunchSetup.h"
+#include "runtime/emulator/StoreFaults.h"
 #include "runtime/emulator/Text.h"
 #include "runtime/emulator/exec/MatrixKinds.h"
 
@@ -29,6 +30,7 @@ struct Machine::Impl {
 
   Options options;
   AddressSpace memory;
+  StoreFaults faults;
   std::vector<std::unique_ptr<Module>> modules;
   std::multimap<uint64_t, ParsedCode> parsed; ///< by hash of the file
   std::vector<Stats> stats;
@@ -312,9 +314,10 @@ llvm::Error Machine::run(llvm::ArrayRef<Launch> launches) {
         break;
       }
     auto launch = prepareLaunch(launches[n], n, impl->options.checks, impl->memory, allocated[n]);
-    if (launch)
+    if (launch) {
+      (*launch)->context.faults = impl->faults.waiting() ? &impl->faults : nullptr;
       prepared.push_back(std::move(*launch));
-    else
+    } else
       error = launch.takeError();
   }
   if (!error && !prepared.empty()) {
@@ -336,6 +339,13 @@ llvm::Error Machine::run(llvm::ArrayRef<Launch> launches) {
         llvm::cantFail(impl->memory.free(launches[n].rank, ptr));
   return error;
 }
+
+// ---- faults
+// ---------------------------------------------------------------------------------------
+
+void Machine::inject(const StoreFault &fault) { impl->faults.add(fault); }
+
+size_t Machine::faultsWaiting() const { return impl->faults.waiting(); }
 
 // ---- statistics
 // ----------------------------------------------------------------------------------

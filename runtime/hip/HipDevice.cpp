@@ -2,6 +2,7 @@
 #include "runtime/hip/HipDevice.h"
 #include "runtime/Error.h"
 #include "runtime/hip/HipCodeObject.h"
+#include "runtime/hip/HipGraph.h"
 #include "runtime/hip/HsaMemory.h"
 
 using namespace llvm;
@@ -78,8 +79,9 @@ Error HipDevice::enablePeer(const HipDevice &peer) {
   });
 }
 
-Error HipDevice::synchronize() {
-  return hipContext.check(hipContext.hip().hipStreamSynchronize(stream), "hipStreamSynchronize");
+Error HipDevice::synchronize(StreamHandle other) {
+  return hipContext.check(hipContext.hip().hipStreamSynchronize(other ? other : stream),
+                          "hipStreamSynchronize");
 }
 
 // ---- kernels -----------------------------------------------------------------------------------
@@ -191,6 +193,22 @@ Error HipDevice::fill(DevicePtr to, uint8_t value, uint64_t bytes) {
                             "hipMemsetAsync");
   });
   return error ? std::move(error) : synchronize();
+}
+
+Error HipDevice::writeAside(ArrayRef<Patch> patches) {
+  const api::Functions &hip = hipContext.hip();
+  return hipContext.run([&]() -> Error {
+    Expected<HipStream> aside = HipStream::create(*this);
+    if (!aside)
+      return aside.takeError();
+    for (const Patch &patch : patches)
+      if (Error error = hipContext.check(hip.hipMemcpyAsync(pointer(patch.to), patch.from.data(),
+                                                            patch.from.size(), api::copyDefault,
+                                                            aside->handle()),
+                                         "hipMemcpyAsync"))
+        return error;
+    return aside->synchronize();
+  });
 }
 
 // ---- memory of peers and other processes -------------------------------------------------------

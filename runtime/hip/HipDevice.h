@@ -40,7 +40,9 @@ public:
   llvm::Expected<std::unique_ptr<LoadedCodeObject>>
   load(llvm::ArrayRef<uint8_t> codeObject) override;
   llvm::Expected<std::unique_ptr<PreparedLaunch>> prepare(const LaunchConfig &config) override;
-  llvm::Error synchronize() override;
+  using Device::synchronize;
+  llvm::Error synchronize(StreamHandle stream) override;
+  llvm::Error writeAside(llvm::ArrayRef<Patch> patches) override;
 
   llvm::Error checkPeerVisible(DevicePtr ptr, uint64_t bytes) override;
   llvm::Expected<IpcMemory> exportMemory(DevicePtr ptr) override;

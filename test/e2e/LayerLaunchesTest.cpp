@@ -85,8 +85,8 @@ TEST_P(LayerLaunches, TenInARowEqualTenSingleOnes) {
   auto lasting = LayerOnEmulator::create(*code);
   ASSERT_TRUE(bool(lasting)) << llvm::toString(lasting.takeError());
   const LayerSizes &sizes = lasting->sizes;
-  LayerCase layerCase{sizes, syntheticParams(sizes, 5), syntheticInputs(sizes, 5, start),
-                      std::nullopt, /*allExperts=*/true};
+  LayerCase layerCase{sizes, syntheticParams(sizes.hidden, sizes.moe, 5),
+                      syntheticInputs(sizes, 5, start), std::nullopt, /*allExperts=*/true};
   provideAll(*lasting->group, *makeLayerProblem(layerCase));
   for (uint64_t i = 0; i < 10; ++i) {
     for (unsigned rank = 0; rank < sizes.ranks; ++rank) {

@@ -46,6 +46,12 @@ TEST_F(Variants, AScheduleMayHaveNone) {
          "--variant=large"});
 }
 
+TEST_F(Variants, NorGoldenCases) {
+  fails(MONORUN, 1, "schedule 'llama3_layer' has no golden cases",
+        {MONO_SOURCE_DIR "/models/llama3/layer.mlir", "-DS=1", "-DTP=1",
+         "--case=" MONO_SOURCE_DIR "/test/data/glm5_tiny_s4.safetensors"});
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, WrongSchedule,
     testing::Values(Mistake{"NoResidual", "arith.addf %x32, %sum", "arith.addf %sum, %sum",

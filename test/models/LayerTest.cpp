@@ -118,7 +118,8 @@ TEST(Glm5Layer, OneTokenAttendsToItself) {
   sizes.experts = sizes.chosen = 1;
   sizes.moe = 32;
   sizes.context = 64;
-  LayerCase layerCase{sizes, syntheticParams(sizes, 1), syntheticInputs(sizes, 1, {0}), {}};
+  LayerCase layerCase{
+      sizes, syntheticParams(sizes.hidden, sizes.moe, 1), syntheticInputs(sizes, 1, {0}), {}};
   SyntheticCheckpoint checkpoint(layerCase.synthetic);
   Glm5Layer layer(sizes, 3, checkpoint, layerCase.inputs);
   DownProjections down = layer.project();

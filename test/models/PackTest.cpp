@@ -2,7 +2,7 @@
 // of a checkpoint, and files for ranks.
 #include "models/BFloat16.h"
 #include "models/Mxfp4.h"
-#include "models/glm5/SyntheticCheckpoint.h"
+#include "models/SyntheticCheckpoint.h"
 #include "models/glm5/WeightOperands.h"
 #include "models/pack/CheckpointFiles.h"
 #include "models/pack/PackLayer.h"

@@ -1,8 +1,8 @@
 // A small GLM-5 layer as safetensors files, right or with one thing wrong.
 #pragma once
 
+#include "models/SyntheticCheckpoint.h"
 #include "models/glm5/LayerTensors.h"
-#include "models/glm5/SyntheticCheckpoint.h"
 
 #include <map>
 
@@ -44,7 +44,7 @@ private:
   };
   std::map<std::string, Stored>::iterator find(llvm::StringRef name);
 
-  models::glm5::SyntheticCheckpoint values;
+  models::SyntheticCheckpoint values;
   std::map<std::string, Stored> stored;
 };
 

@@ -23,6 +23,26 @@ struct Hip {
   void *library;
 };
 
+/// A stream of the application on each of two devices.
+struct CallerStreams {
+  CallerStreams() {
+    for (int rank = 0; rank < 2; ++rank) {
+      EXPECT_EQ(hip.call("hipSetDevice", rank), 0);
+      EXPECT_EQ(hip.call("hipStreamCreate", &all[rank]), 0);
+    }
+  }
+  ~CallerStreams() {
+    for (void *stream : all)
+      hip.call("hipStreamDestroy", stream);
+  }
+  void synchronize() const {
+    for (void *stream : all)
+      EXPECT_EQ(hip.call("hipStreamSynchronize", stream), 0);
+  }
+  Hip hip;
+  void *all[2] = {};
+};
+
 class JitOnHip : public testing::Test {
 protected:
   void SetUp() override {
@@ -78,18 +98,84 @@ TEST_F(JitOnHip, LaunchesOnItsOwnStreams) {
 }
 
 TEST_F(JitOnHip, LaunchesOnStreamsOfTheCaller) {
-  Hip hip;
-  void *streams[2] = {};
-  for (int rank = 0; rank < 2; ++rank) {
-    ASSERT_EQ(hip.call("hipSetDevice", rank), 0);
-    ASSERT_EQ(hip.call("hipStreamCreate", &streams[rank]), 0);
-  }
+  CallerStreams streams;
   bind(7);
-  ASSERT_EQ(group->launch(streams).text(), "");
-  for (void *stream : streams)
-    ASSERT_EQ(hip.call("hipStreamSynchronize", stream), 0);
+  ASSERT_EQ(group->launch(streams.all).text(), "");
+  streams.synchronize();
+  EXPECT_EQ(group->check().text(), "");
   expectSums(7);
 }
+
+// ---- watchdogs ---------------------------------------------------------------------------------
+
+/// A kernel whose waits are bounded, on workspaces whose epoch words can be reached: rank 1 is made
+/// to believe that it is three launches ahead, so that both ranks wait for what never comes.
+class JitWatchdog : public JitOnHip {
+protected:
+  void SetUp() override {
+    JitOnHip::SetUp();
+    CompileOptions options;
+    options.cacheDirectory = "";
+    options.watchdogCycles = 3000; // before the emulator calls it a deadlock
+    auto compiled = Kernel::compileText(kSumSchedule, options);
+    ASSERT_TRUE(bool(compiled)) << compiled.error().text();
+    kernel.emplace(std::move(*compiled));
+    remake();
+    uint32_t launches = 3;
+    ASSERT_EQ(node->write(1, epochsOf(1), std::span<const uint32_t>(&launches, 1)).text(), "");
+  }
+  /// A new group, on memory that it shares with nobody.
+  void remake() {
+    group.reset();
+    const mono_workspace_size &size = kernel->info().workspace;
+    std::vector<mono_workspace> memory;
+    for (uint32_t rank = 0; rank < 2; ++rank)
+      memory.push_back({*node->allocate(rank, size.local_bytes),
+                        *node->allocate(rank, size.peer_bytes, MONO_PEER_VISIBLE)});
+    auto made = Group::create(*kernel, *node, memory);
+    ASSERT_TRUE(bool(made)) << made.error().text();
+    group.emplace(std::move(*made));
+    workspaces = memory;
+    bind(1);
+  }
+  /// Behind the device mailboxes, of which there are none, in a unit of their own.
+  void *epochsOf(uint32_t rank) const {
+    return static_cast<char *>(workspaces[rank].local) + kernel->info().workspace.alignment;
+  }
+  void expectBroken(const Error &error) {
+    EXPECT_EQ(error.status(), MONO_DEVICE_ERROR);
+    EXPECT_THAT(error.text(),
+                testing::HasSubstr("watchdog: workgroup 0 of rank 0 waited in stage 'sum' for "
+                                   "element [1, 0] of mailbox 'parts' longer than 3000 cycles: "
+                                   "expected tag 1, but saw 0"));
+    EXPECT_THAT(error.text(),
+                testing::HasSubstr("watchdog: workgroup 0 of rank 1 waited in stage 'sum' for "
+                                   "element [0, 0] of mailbox 'parts' longer than 3000 cycles: "
+                                   "expected tag 4, but saw 0"));
+    EXPECT_EQ(group->launch().text(),
+              "the group is broken by an earlier launch; make a new one: " + error.text());
+    remake();
+    ASSERT_EQ(group->launch().text(), "");
+    ASSERT_EQ(group->synchronize().text(), "");
+    expectSums(1);
+  }
+
+  std::vector<mono_workspace> workspaces;
+};
+
+TEST_F(JitWatchdog, IsHeardOnTheNodesStreams) {
+  ASSERT_EQ(group->launch().text(), "");
+  expectBroken(group->synchronize());
+}
+
+TEST_F(JitWatchdog, IsHeardOnStreamsOfTheCaller) {
+  CallerStreams streams;
+  ASSERT_EQ(group->launch(streams.all).text(), "");
+  streams.synchronize();
+  expectBroken(group->check());
+}
+
+// ---- refusals ----------------------------------------------------------------------------------
 
 TEST_F(JitOnHip, RefusesHostMappings) {
   alignas(16) float memory[64];

@@ -515,6 +515,7 @@ TEST(NullHandles, AreErrorsOrNothing) {
   isNull(mono_group_bind(nullptr, 0, "x", &byte, 1), "group");
   isNull(mono_group_launch(nullptr, nullptr), "group");
   isNull(mono_group_synchronize(nullptr), "group");
+  isNull(mono_group_check(nullptr), "group");
   EXPECT_EQ(mono_kernel_get_info(nullptr), nullptr);
   EXPECT_EQ(mono_kernel_get_operand(nullptr, 0), nullptr);
   EXPECT_EQ(mono_kernel_get_parameter(nullptr, 0), nullptr);

@@ -47,6 +47,10 @@ std::vector<Source> allSources() {
            "test/lowering/Device/watchdog.mlir",
            "test/lowering/tools/Inputs/small.mlir:S=2",
            "models/glm5/attn_out_router.mlir:S=1,TP=8",
+           "models/llama3/layer.mlir:S=2,TP=2,CTX=64,PAGE=16,SPLITS=2,HIDDEN=256,HEADS=8,"
+           "KV_HEADS=2,DIM=64,MLP=512",
+           "models/qwen3_moe/layer.mlir:S=2,TP=2,CTX=64,PAGE=16,SPLITS=2,HIDDEN=256,HEADS=8,"
+           "KV_HEADS=2,DIM=64,EXPERTS=16,MOE=128,CHOSEN=4",
        })
     sources.push_back(parseSource(text));
   sources.push_back(tinyLayer());
@@ -66,9 +70,9 @@ std::vector<BoundSource> bindSource(MLIRContext &context, const Source &source) 
     OwningOpRef<ModuleOp> module = bindText(context, text, source.file, source.params);
     if (!module)
       return {};
-    std::string name = llvm::sys::path::stem(source.file).str();
+    std::string name = scheduleOf(*module).getSymName().str();
     if (texts.size() > 1)
-      name += "/" + scheduleOf(*module).getSymName().str();
+      name = (llvm::sys::path::stem(source.file) + "/" + name).str();
     bound.push_back({std::move(name), std::move(module)});
   }
   return bound;

@@ -5,6 +5,7 @@
 #include "runtime/emulator/Coherence.h"
 #include "runtime/emulator/Memory.h"
 #include "runtime/emulator/RaceGlobal.h"
+#include "runtime/emulator/StoreFaults.h"
 #include "runtime/emulator/exec/ExecStats.h"
 #include "runtime/emulator/exec/LaneTranspose.h"
 #include "runtime/emulator/exec/Workgroup.h"
@@ -60,8 +61,8 @@ public:
   /// Host bytes of a naturally aligned range for a read-modify-write.
   uint8_t *forAtomic(unsigned lane, uint64_t address, unsigned bytes);
 
-  /// Loads `Bytes` bytes to dwords (fewer than 4 are zero-extended), or stores them; false after a
-  /// fault.
+  /// Loads `Bytes` bytes to dwords (fewer than 4 are zero-extended), or stores them, which planted
+  /// faults may change; false after an error.
   template <unsigned Bytes> bool load(unsigned lane, uint64_t address, uint32_t *to);
   template <unsigned Bytes> bool store(unsigned lane, uint64_t address, const uint32_t *from);
 
@@ -191,6 +192,13 @@ inline bool LaneResolver::store(unsigned lane, uint64_t address, const uint32_t 
   uint8_t *to = forWrite(lane, address, Bytes);
   if (!to)
     return false;
+  uint32_t damaged[(Bytes + 3) / 4];
+  if (launch.faults) [[unlikely]] {
+    std::memcpy(damaged, from, sizeof(damaged));
+    if (!launch.faults->pass(address, Bytes, damaged))
+      return true;
+    from = damaged;
+  }
   if (launch.coherence && current)
     launch.coherence->store(wave, inst, address, Bytes, from);
   else if (storeShared<Bytes>(to, from))

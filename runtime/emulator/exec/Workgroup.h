@@ -18,6 +18,7 @@ class AddressSpace;
 class CoherenceModel;
 class HazardTable;
 class RaceGlobal;
+class StoreFaults;
 
 /// Register set-up of a kernel, decoded from its descriptor (AMDGPUUsage "Initial Kernel Execution
 /// State").
@@ -55,6 +56,7 @@ struct LaunchContext {
   const AddressSpace *memory = nullptr;
   CoherenceModel *coherence = nullptr;        ///< null: memory is coherent
   RaceGlobal *race = nullptr;                 ///< null unless the check global-race is on
+  StoreFaults *faults = nullptr;              ///< null unless some are planted
   std::shared_ptr<const HazardTable> hazards; ///< null unless the check hazard is on
   Checks checks;
   uint64_t mfmaOrder = 0; ///< Options::mfmaOrder

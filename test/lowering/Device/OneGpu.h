@@ -1,9 +1,11 @@
-// A schedule as text, compiled and run on one emulated GPU: for tests of what an op computes.
+// A schedule as text, compiled and run on emulated GPUs, mostly one: for tests of what an op
+// computes.
 #pragma once
 
 #include "lowering/Compile.h"
 #include "runtime/EmulatorDevice.h"
 #include "runtime/Group.h"
+#include "runtime/Manifest.h"
 
 #include <gtest/gtest.h>
 
@@ -35,10 +37,11 @@ public:
       ADD_FAILURE() << llvm::toString(std::move(error)) << " in\n" << schedule;
   }
 
-  template <typename T> void write(llvm::StringRef operand, const std::vector<T> &values) {
+  template <typename T>
+  void write(llvm::StringRef operand, const std::vector<T> &values, unsigned rank = 0) {
     if (group)
       expectNone(group->write(
-          0, operand,
+          rank, operand,
           {reinterpret_cast<const uint8_t *>(values.data()), values.size() * sizeof(T)}));
   }
 
@@ -47,11 +50,12 @@ public:
       expectNone(group->launch());
   }
 
-  template <typename T> std::vector<T> read(llvm::StringRef operand, size_t count) {
+  template <typename T>
+  std::vector<T> read(llvm::StringRef operand, size_t count, unsigned rank = 0) {
     std::vector<T> values(count);
     if (group)
       expectNone(group->read(
-          0, operand, {reinterpret_cast<uint8_t *>(values.data()), values.size() * sizeof(T)}));
+          rank, operand, {reinterpret_cast<uint8_t *>(values.data()), values.size() * sizeof(T)}));
     return values;
   }
 
@@ -68,7 +72,10 @@ private:
     if (!compiled)
       return compiled.takeError();
     resources = compiled->resources;
-    auto created = EmulatorNode::create(/*ranks=*/1, options);
+    auto manifest = readManifest(compiled->output);
+    if (!manifest)
+      return manifest.takeError();
+    auto created = EmulatorNode::create(manifest->ranks, options);
     if (!created)
       return created.takeError();
     node = std::move(*created);

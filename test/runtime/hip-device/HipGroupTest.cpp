@@ -105,11 +105,11 @@ TEST_F(HipGroupTest, AFailedLaunchBreaksTheGroup) {
   // The first two waits after this are those of the fills that forget the outputs.
   stub->failing = "hipModuleLaunchKernel";
   EXPECT_EQ(llvm::toString(group.launch()),
-            "hipModuleLaunchKernel: HIP error (999): no description");
+            "rank 0: hipModuleLaunchKernel: HIP error (999): no description");
   for (int i = 0; i < 2; ++i)
     EXPECT_EQ(llvm::toString(group.launch()),
               "the group is broken by an earlier launch and must be made anew: "
-              "hipModuleLaunchKernel: HIP error (999): no description");
+              "rank 0: hipModuleLaunchKernel: HIP error (999): no description");
   EXPECT_EQ(createError(), "");
 }
 

@@ -1,13 +1,12 @@
-// A GLM-5 layer whose weights are functions of their names and a seed (test/data/README.md):
+// A decoder layer whose weights are functions of their names and a seed (test/data/README.md):
 // nothing is stored, every piece is made when it is read.
 #pragma once
 
 #include "models/Checkpoint.h"
-#include "models/glm5/LayerSizes.h"
 
 #include <functional>
 
-namespace mono::models::glm5 {
+namespace mono::models {
 
 struct SyntheticParams {
   uint64_t seed = 1;
@@ -16,8 +15,9 @@ struct SyntheticParams {
   uint8_t inBase = 117, downBase = 118;
 };
 
-/// The E8M0 bases under which an expert's projections keep the variance of their inputs.
-SyntheticParams syntheticParams(const LayerDims &dims, uint64_t seed);
+/// The E8M0 bases under which an expert's projections keep the variance of their inputs, for
+/// experts of `units` units.
+SyntheticParams syntheticParams(size_t hidden, size_t units, uint64_t seed);
 
 /// Changes bytes [offset, offset + out.size()) of a tensor, whole elements. Called from several
 /// threads.
@@ -29,7 +29,7 @@ public:
   /// With an edit, what is read is what that leaves.
   explicit SyntheticCheckpoint(const SyntheticParams &params, TensorEdit edit = nullptr)
       : params(params), edit(std::move(edit)) {}
-  /// Answers for every tensor of LayerTensors.
+  /// Answers for every tensor; its name's end decides how large its values are.
   void read(const CheckpointTensor &tensor, uint64_t offset,
             llvm::MutableArrayRef<uint8_t> out) const override;
 
@@ -43,4 +43,4 @@ private:
   TensorEdit edit;
 };
 
-} // namespace mono::models::glm5
+} // namespace mono::models

@@ -1,5 +1,5 @@
-// schedules/mla.mlir: softmax in parts, put together, against the softmax of the whole in double
-// precision.
+// schedules/attention.mlir: softmax in parts, put together, against the softmax of the whole in
+// double precision.
 #include "models/BFloat16.h"
 #include "test/lowering/Device/OneGpu.h"
 
@@ -25,7 +25,7 @@ class Mla : public testing::TestWithParam<Shape> {};
 
 TEST_P(Mla, PartsMakeTheWhole) {
   Shape s = GetParam();
-  OneGpu gpu(R"(mono.import "schedules/mla.mlir"
+  OneGpu gpu(R"(mono.import "schedules/attention.mlir"
 mono.schedule @mla target("gfx950") grid(8 x 256) {
   %H = mono.param "H" in [1 to 64]
   %K = mono.param "K" in [1 to 256]

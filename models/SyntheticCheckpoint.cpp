@@ -1,5 +1,5 @@
 // Which generator makes which tensor.
-#include "models/glm5/SyntheticCheckpoint.h"
+#include "models/SyntheticCheckpoint.h"
 #include "models/BFloat16.h"
 #include "models/HashTensor.h"
 
@@ -8,7 +8,7 @@
 
 using namespace llvm;
 
-namespace mono::models::glm5 {
+namespace mono::models {
 
 namespace {
 /// center + scale * u.
@@ -44,11 +44,11 @@ static uint8_t expertBase(size_t inputs) {
   return static_cast<uint8_t>(std::lround(127 - std::log2(meanSquare) / 2));
 }
 
-SyntheticParams syntheticParams(const LayerDims &dims, uint64_t seed) {
+SyntheticParams syntheticParams(size_t hidden, size_t units, uint64_t seed) {
   SyntheticParams params;
   params.seed = seed;
-  params.inBase = expertBase(dims.hidden);
-  params.downBase = expertBase(dims.moe);
+  params.inBase = expertBase(hidden);
+  params.downBase = expertBase(units);
   return params;
 }
 
@@ -92,4 +92,4 @@ void SyntheticCheckpoint::generate(const CheckpointTensor &tensor, uint64_t offs
       value = toFloat(toBf16(value));
 }
 
-} // namespace mono::models::glm5
+} // namespace mono::models

@@ -1,0 +1,114 @@
+// Stages that decoder layers share: from the residual stream to heads, and back to it over all ranks.
+mono.import "elementwise.mlir"
+mono.import "norm.mlir"
+
+// Heads of the normed input, stage "project_heads": out[s, a, :] = W[a * dim ..+ dim, :] RMSNorm(x[s]).
+//   x      operand [rows, hidden] bf16; every workgroup norms for itself
+//   gamma  operand [hidden] bf16
+//   w      operand [heads * dim, hidden] bf16, #mono.mfma_rows<16>: queries, keys, values
+//   out    mailbox [rows, heads, dim] f32
+// hidden is a multiple of 256, dim of 16.
+mono.routine @project_heads(%x : !mono.buffer, %gamma : !mono.buffer, %w : !mono.buffer,
+                            %out : !mono.mailbox, %rows : index, %hidden : index, %heads : index,
+                            %dim : index, %eps : f32) {
+  %normed = mono.region "normed_input" [%rows, %hidden] pad(8) : bf16
+  %hidden32 = arith.index_cast %hidden : index to i32
+  %n = arith.sitofp %hidden32 : i32 to f32
+  mono.stage "project_heads" (%t) tasks [(%heads * symbol(%dim)) floordiv 16] base [0] {
+    %weights = mono.stream %w[%t * 16, 0] [16, %hidden] split_k(8)
+    %x16 = mono.load %x[0, 0] [%rows, %hidden] : tensor<?x?xbf16>
+    %x32 = arith.extf %x16 : tensor<?x?xbf16> to tensor<?x?xf32>
+    %gamma16 = mono.load %gamma[0] [%hidden] : tensor<?xbf16>
+    %h = mono.call @rms_norm(%x32, %gamma16, %n, %eps, %rows, %hidden)
+      : (tensor<?x?xf32>, tensor<?xbf16>, f32, f32, index, index) -> tensor<?x?xbf16>
+    mono.store %h, %normed[0, 0] : tensor<?x?xbf16>
+    %sum = mono.contract %normed[0, 0] [%rows, %hidden], %weights : tensor<?x16xf32>
+    %box = tensor.expand_shape %sum [[0, 1], [2]] output_shape [%rows, 1, 16]
+      : tensor<?x16xf32> into tensor<?x1x16xf32>
+    mono.post %box to %out[0, (%t * 16) floordiv symbol(%dim), (%t * 16) mod symbol(%dim)] : tensor<?x1x16xf32>
+  }
+}
+
+// Attention's output projection on this rank's heads, stage "o_proj": 32 columns of the residual
+// stream a task, first half of an all-reduce.
+//   heads    mailbox [rows, depth] bf16
+//   w        operand [hidden, depth] bf16, #mono.mfma_rows<16>; depth a multiple of 256
+//   partial  mailbox [ranks, rows, hidden] bf16, peers
+mono.routine @project_output(%heads : !mono.mailbox, %w : !mono.buffer, %partial : !mono.mailbox,
+                             %rank : index, %rows : index, %hidden : index, %depth : index) {
+  %o = mono.region "o_proj_input" [%rows, %depth] pad(8) : bf16
+  mono.stage "o_proj" (%t) tasks [%hidden floordiv 32] base [0] {
+    %weights = mono.stream %w[%t * 32, 0] [32, %depth] split_k(8)
+    mono.receive %heads[0, 0] [%rows, %depth] into %o
+    %sum = mono.contract %o[0, 0] [%rows, %depth], %weights : tensor<?x32xf32>
+    %rounded = arith.truncf %sum : tensor<?x32xf32> to tensor<?x32xbf16>
+    mono.post %rounded to %partial[%rank, 0, %t * 32] : tensor<?x32xbf16>
+  }
+}
+
+// Second half of the all-reduce, residual, and the part of the next RMSNorm that needs no other
+// column, stage "reduce", 128 columns a task:
+//   residual = x + sum over ranks of partial
+//   stream   region [rows, 128] f32: keeps the residual on the workgroup, for @add_output
+//   result   operand [rows, hidden] bf16: the residual
+//   scaled   mailbox [rows, hidden] bf16: residual * gamma
+//   squares  mailbox [hidden / 128, rows] f32: sums of squares of the residual, for @receive_rms
+mono.routine @reduce_and_norm(%partial : !mono.mailbox, %x : !mono.buffer, %gamma : !mono.buffer,
+                              %stream : !mono.buffer, %result : !mono.buffer,
+                              %scaled : !mono.mailbox, %squares : !mono.mailbox, %parts : index,
+                              %rows : index, %hidden : index) {
+  %width = arith.constant 128 : index
+  mono.stage "reduce" (%t) tasks [%hidden floordiv 128] base [192] {
+    %gamma16 = mono.load %gamma[%t * 128] [128] : tensor<128xbf16>
+    %gamma32 = arith.extf %gamma16 : tensor<128xbf16> to tensor<128xf32>
+    %x16 = mono.load %x[0, %t * 128] [%rows, 128] : tensor<?x128xbf16>
+    %x32 = arith.extf %x16 : tensor<?x128xbf16> to tensor<?x128xf32>
+    %sum = mono.receive %partial[0, 0, %t * 128] [%parts, %rows, 128] sum : tensor<?x128xf32>
+    %residual = arith.addf %x32, %sum : tensor<?x128xf32>
+    mono.store %residual, %stream[0, 0] : tensor<?x128xf32>
+    %residual16 = arith.truncf %residual : tensor<?x128xf32> to tensor<?x128xbf16>
+    mono.store %residual16, %result[0, %t * 128] : tensor<?x128xbf16>
+    %square = mono.call @sum_of_squares(%residual, %rows) : (tensor<?x128xf32>, index) -> tensor<?xf32>
+    mono.post %square to %squares[%t, 0] : tensor<?xf32>
+    %g = mono.call @scale_columns(%residual, %gamma32, %rows, %width)
+      : (tensor<?x128xf32>, tensor<128xf32>, index, index) -> tensor<?x128xf32>
+    %g16 = arith.truncf %g : tensor<?x128xf32> to tensor<?x128xbf16>
+    mono.post %g16 to %scaled[0, %t * 128] : tensor<?x128xbf16>
+  }
+}
+
+// 1 / rms of each row from @reduce_and_norm's squares, [rows]: what products of `scaled` lack.
+mono.routine @receive_rms(%squares : !mono.mailbox, %rows : index, %hidden : index, %eps : f32)
+    -> tensor<?xf32> {
+  %hidden32 = arith.index_cast %hidden : index to i32
+  %n = arith.sitofp %hidden32 : i32 to f32
+  %sum = mono.receive %squares[0, 0] [%hidden floordiv 128, %rows] sum : tensor<?xf32>
+  %rstd = mono.call @reciprocal_rms(%sum, %rows, %n, %eps)
+    : (tensor<?xf32>, index, f32, f32) -> tensor<?xf32>
+  mono.yield %rstd : tensor<?xf32>
+}
+
+// Columns first ..+ count of the normed residual from @reduce_and_norm's `scaled`, into a region.
+mono.routine @receive_normed(%scaled : !mono.mailbox, %rstd : tensor<?xf32>, %into : !mono.buffer,
+                             %first : index, %rows : index, %count : index) {
+  %raw16 = mono.receive %scaled[0, %first] [%rows, %count] : tensor<?x?xbf16>
+  %raw = arith.extf %raw16 : tensor<?x?xbf16> to tensor<?x?xf32>
+  %normed = mono.call @scale_rows(%raw, %rstd, %rows, %count)
+    : (tensor<?x?xf32>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
+  %normed16 = arith.truncf %normed : tensor<?x?xf32> to tensor<?x?xbf16>
+  mono.store %normed16, %into[0, %first] : tensor<?x?xbf16>
+  mono.yield
+}
+
+// The layer's end, stage "output": y = stream + sum over the parts of all ranks of `partial`, a peers
+// mailbox [parts, rows, hidden] bf16. On the workgroups of @reduce_and_norm, which have the stream.
+mono.routine @add_output(%partial : !mono.mailbox, %stream : !mono.buffer, %y : !mono.buffer,
+                         %parts : index, %rows : index, %hidden : index) {
+  mono.stage "output" (%t) tasks [%hidden floordiv 128] base [192] {
+    %residual = mono.load %stream[0, 0] [%rows, 128] : tensor<?x128xf32>
+    %sum = mono.receive %partial[0, 0, %t * 128] [%parts, %rows, 128] sum : tensor<?x128xf32>
+    %y32 = arith.addf %residual, %sum : tensor<?x128xf32>
+    %y16 = arith.truncf %y32 : tensor<?x128xf32> to tensor<?x128xbf16>
+    mono.store %y16, %y[0, %t * 128] : tensor<?x128xbf16>
+  }
+}

@@ -1,0 +1,176 @@
+// Grouped-query attention in decode over paged caches: the G query heads of a group share one key and
+// value head, with a sliding window, capped scores and sinks where a model has them.
+//
+//   o[h] = sum over tokens t of softmax_t(cap(scale * q[h] . k[t])) v[t],  h in the group of k and v
+//
+// Multi-head attention is G = 1, multi-query attention one group.
+mono.import "attention.mlir"
+mono.import "elementwise.mlir"
+mono.import "paged_cache.mlir"
+
+// Tokens which * keys ..+ keys of those a row attends to, [keys]: the `window` tokens that end with
+// its own, or all of them from token 0. What lies past its own is there too.
+mono.routine @window_tokens(%positions : !mono.buffer, %row : index, %window : index,
+                            %which : index, %keys : index) -> tensor<?xi32> {
+  %row32 = arith.index_cast %row : index to i32
+  %rows = tensor.splat %row32[%keys] : tensor<?xi32>
+  %own = mono.gather %positions at %rows : tensor<?xi32> -> tensor<?xi32>
+  %one = arith.constant 1 : index
+  %earlier = arith.subi %window, %one : index
+  %earlier32 = arith.index_cast %earlier : index to i32
+  %earliers = tensor.splat %earlier32[%keys] : tensor<?xi32>
+  %start = arith.subi %own, %earliers : tensor<?xi32>
+  %zero = arith.constant 0 : i32
+  %zeros = tensor.splat %zero[%keys] : tensor<?xi32>
+  %first = arith.maxsi %start, %zeros : tensor<?xi32>
+  %begin = arith.muli %which, %keys : index
+  %number = tensor.generate %keys {
+  ^bb0(%i : index):
+    %n = arith.addi %begin, %i : index
+    %n32 = arith.index_cast %n : index to i32
+    tensor.yield %n32 : i32
+  } : tensor<?xi32>
+  %tokens = arith.addi %first, %number : tensor<?xi32>
+  mono.yield %tokens : tensor<?xi32>
+}
+
+// Rows of head `head` in a cache [rows, heads, columns], from the cache's rows of tokens (@cache_row,
+// @cache_or_new); -1 stays below 0.
+mono.routine @head_rows(%index : tensor<?xi32>, %head : index, %heads : index, %n : index)
+    -> tensor<?xi32> {
+  %heads32 = arith.index_cast %heads : index to i32
+  %head32 = arith.index_cast %head : index to i32
+  %headss = tensor.splat %heads32[%n] : tensor<?xi32>
+  %offset = tensor.splat %head32[%n] : tensor<?xi32>
+  %first = arith.muli %index, %headss : tensor<?xi32>
+  %rows = arith.addi %first, %offset : tensor<?xi32>
+  mono.yield %rows : tensor<?xi32>
+}
+
+// Where head t mod heads of the new token of row t / heads goes in a cache [rows, heads, columns], for
+// mono.scatter; `position` is the row's.
+mono.routine @new_head_row(%table : !mono.buffer, %position : tensor<1xi32>, %t : index,
+                           %heads : index, %pages : index, %page : index) -> tensor<1xi32> {
+  %one = arith.constant 1 : index
+  %row = arith.divui %t, %heads : index
+  %row32 = arith.index_cast %row : index to i32
+  %sequence = tensor.splat %row32 : tensor<1xi32>
+  %place = mono.call @cache_row(%table, %sequence, %position, %pages, %page, %one)
+    : (!mono.buffer, tensor<1xi32>, tensor<1xi32>, index, index, index) -> tensor<1xi32>
+  %head = arith.remui %t, %heads : index
+  %y = mono.call @head_rows(%place, %head, %heads, %one)
+    : (tensor<1xi32>, index, index, index) -> tensor<1xi32>
+  mono.yield %y : tensor<1xi32>
+}
+
+// Attention in parts: stage "attend", one task for a row, a share of its tokens and a group of heads.
+//   query           mailbox [rows, heads, dim] bf16, rotated
+//   new_k, new_v    mailboxes [rows, groups, dim] bf16, this launch's rows of the caches
+//   cache_k, _v     operands [cacheRows, groups, dim] bf16 in pages; table, positions: paged_cache.mlir
+// `splits` parts of `keys` tokens, a multiple of 32, cover the `window` of @window_tokens; `scale`
+// multiplies the dot products, `cap` as in @softcap, `ordered` as in @cache_or_new.
+// Results, for @gqa_combine: mailboxes of values [rows, splits, heads, dim], maxima and sums
+// [rows, heads, splits] f32.
+mono.routine @gqa_parts(%query : !mono.mailbox, %new_k : !mono.mailbox, %new_v : !mono.mailbox,
+                        %cache_k : !mono.buffer, %cache_v : !mono.buffer, %table : !mono.buffer,
+                        %positions : !mono.buffer, %rows : index, %heads : index, %groups : index,
+                        %dim : index, %cacheRows : index, %pages : index, %page : index,
+                        %ordered : index, %window : index, %splits : index, %keys : index,
+                        %scale : f32, %cap : f32)
+    -> (!mono.mailbox, !mono.mailbox, !mono.mailbox) {
+  %value = mono.mailbox "attention_value" tagged scope(device) slots(1) [%rows, %splits, %heads, %dim] : f32
+  %max = mono.mailbox "attention_max" tagged scope(device) slots(1) [%rows, %heads, %splits] : f32
+  %sum = mono.mailbox "attention_sum" tagged scope(device) slots(1) [%rows, %heads, %splits] : f32
+  %G = arith.divui %heads, %groups : index
+  %q = mono.region "attend_q" [%G, %dim] pad(8) : bf16
+  %fresh_k = mono.region "attend_fresh_k" [%rows, %groups, %dim] : bf16
+  %fresh_v = mono.region "attend_fresh_v" [%rows, %groups, %dim] : bf16
+  %k = mono.region "attend_k" [%keys, %dim] pad(8) : bf16
+  %v = mono.region "attend_v" [%keys, %dim] pad(8) : bf16
+  %p = mono.region "attend_p" [%G, %keys] pad(8) : bf16
+
+  mono.stage "attend" (%t) tasks [%rows * symbol(%splits) * symbol(%groups)] base [0] {
+    %group = arith.remui %t, %groups : index
+    %part = arith.divui %t, %groups : index
+    %split = arith.remui %part, %splits : index
+    %row = arith.divui %part, %splits : index
+    %tokens = mono.call @window_tokens(%positions, %row, %window, %split, %keys)
+      : (!mono.buffer, index, index, index, index) -> tensor<?xi32>
+    %index = mono.call @cache_or_new(%table, %positions, %tokens, %row, %ordered, %cacheRows, %pages, %page, %keys)
+      : (!mono.buffer, !mono.buffer, tensor<?xi32>, index, index, index, index, index, index) -> tensor<?xi32>
+    %place = mono.call @head_rows(%index, %group, %groups, %keys)
+      : (tensor<?xi32>, index, index, index) -> tensor<?xi32>
+    mono.receive %new_k[0, 0, 0] [%rows, %groups, %dim] into %fresh_k
+    mono.gather %cache_k or %fresh_k at %place into %k : tensor<?xi32>
+    mono.receive %new_v[0, 0, 0] [%rows, %groups, %dim] into %fresh_v
+    mono.gather %cache_v or %fresh_v at %place into %v : tensor<?xi32>
+    mono.receive %query[%t floordiv (symbol(%splits) * symbol(%groups)), (%t mod symbol(%groups)) * symbol(%G), 0] [1, %G, %dim] into %q
+
+    %dot = mono.product %q[0, 0] [%G, %dim], %k[0, 0] [%keys, %dim] : tensor<?x?xf32>
+    %scales = tensor.splat %scale[%G, %keys] : tensor<?x?xf32>
+    %score = arith.mulf %dot, %scales : tensor<?x?xf32>
+    %capped = mono.call @softcap(%score, %cap, %G, %keys)
+      : (tensor<?x?xf32>, f32, index, index) -> tensor<?x?xf32>
+    %mask = mono.call @mask_of(%index, %keys) : (tensor<?xi32>, index) -> tensor<?xf32>
+    %masked = mono.call @add_columns(%capped, %mask, %G, %keys)
+      : (tensor<?x?xf32>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
+    %p16, %most, %total = mono.call @partial_softmax(%masked, %G, %keys)
+      : (tensor<?x?xf32>, index, index) -> (tensor<?x?xbf16>, tensor<?xf32>, tensor<?xf32>)
+    mono.store %p16, %p[0, 0] : tensor<?x?xbf16>
+    %most1 = tensor.expand_shape %most [[0, 1]] output_shape [%G, 1] : tensor<?xf32> into tensor<?x1xf32>
+    %total1 = tensor.expand_shape %total [[0, 1]] output_shape [%G, 1] : tensor<?xf32> into tensor<?x1xf32>
+    mono.post %most1 to %max[%t floordiv (symbol(%splits) * symbol(%groups)), (%t mod symbol(%groups)) * symbol(%G), (%t floordiv symbol(%groups)) mod symbol(%splits)] : tensor<?x1xf32>
+    mono.post %total1 to %sum[%t floordiv (symbol(%splits) * symbol(%groups)), (%t mod symbol(%groups)) * symbol(%G), (%t floordiv symbol(%groups)) mod symbol(%splits)] : tensor<?x1xf32>
+    %o = mono.product %p[0, 0] [%G, %keys], %v[0, 0] [%keys, %dim] by_columns : tensor<?x?xf32>
+    mono.post %o to %value[%t floordiv (symbol(%splits) * symbol(%groups)), (%t floordiv symbol(%groups)) mod symbol(%splits), (%t mod symbol(%groups)) * symbol(%G), 0] : tensor<?x?xf32>
+  }
+  mono.yield %value, %max, %sum : !mono.mailbox, !mono.mailbox, !mono.mailbox
+}
+
+// Puts the parts together: stage "combine", one task for a row and head. `out` is a mailbox
+// [rows, heads * dim] bf16.
+mono.routine @gqa_combine(%value : !mono.mailbox, %max : !mono.mailbox, %sum : !mono.mailbox,
+                          %out : !mono.mailbox, %rows : index, %heads : index, %splits : index,
+                          %dim : index) {
+  mono.stage "combine" (%t) tasks [%rows * symbol(%heads)] base [0] {
+    %most, %total, %values = mono.call @receive_parts(%value, %max, %sum, %t, %heads, %splits, %dim)
+      : (!mono.mailbox, !mono.mailbox, !mono.mailbox, index, index, index, index)
+      -> (tensor<1x?xf32>, tensor<1x?xf32>, tensor<?x?xf32>)
+    %o = mono.call @combine_parts(%values, %most, %total, %splits, %dim)
+      : (tensor<?x?xf32>, tensor<1x?xf32>, tensor<1x?xf32>, index, index) -> tensor<?xf32>
+    %o16 = arith.truncf %o : tensor<?xf32> to tensor<?xbf16>
+    mono.post %o16 to %out[%t floordiv symbol(%heads), (%t mod symbol(%heads)) * symbol(%dim)] : tensor<?xbf16>
+  }
+}
+
+// The same with a sink logit for each head: `sinks`, an operand [heads] f32.
+mono.routine @gqa_combine_with_sinks(%value : !mono.mailbox, %max : !mono.mailbox,
+                                     %sum : !mono.mailbox, %sinks : !mono.buffer,
+                                     %out : !mono.mailbox, %rows : index, %heads : index,
+                                     %splits : index, %dim : index) {
+  mono.stage "combine" (%t) tasks [%rows * symbol(%heads)] base [0] {
+    %sink = mono.load %sinks[%t mod symbol(%heads)] [1] : tensor<1xf32>
+    %most, %total, %values = mono.call @receive_parts(%value, %max, %sum, %t, %heads, %splits, %dim)
+      : (!mono.mailbox, !mono.mailbox, !mono.mailbox, index, index, index, index)
+      -> (tensor<1x?xf32>, tensor<1x?xf32>, tensor<?x?xf32>)
+    %factor = mono.call @part_factors_with_sink(%most, %total, %sink, %splits)
+      : (tensor<1x?xf32>, tensor<1x?xf32>, tensor<1xf32>, index) -> tensor<1x?xf32>
+    %o = mono.call @add_parts(%values, %factor, %splits, %dim)
+      : (tensor<?x?xf32>, tensor<1x?xf32>, index, index) -> tensor<?xf32>
+    %o16 = arith.truncf %o : tensor<?xf32> to tensor<?xbf16>
+    mono.post %o16 to %out[%t floordiv symbol(%heads), (%t mod symbol(%heads)) * symbol(%dim)] : tensor<?xbf16>
+  }
+}
+
+// Maxima and sums [1, splits] and values [splits, dim] of head t mod heads of row t / heads.
+mono.routine @receive_parts(%value : !mono.mailbox, %max : !mono.mailbox, %sum : !mono.mailbox,
+                            %t : index, %heads : index, %splits : index, %dim : index)
+    -> (tensor<1x?xf32>, tensor<1x?xf32>, tensor<?x?xf32>) {
+  %max3 = mono.receive %max[%t floordiv symbol(%heads), %t mod symbol(%heads), 0] [1, 1, %splits] : tensor<1x1x?xf32>
+  %sum3 = mono.receive %sum[%t floordiv symbol(%heads), %t mod symbol(%heads), 0] [1, 1, %splits] : tensor<1x1x?xf32>
+  %value4 = mono.receive %value[%t floordiv symbol(%heads), 0, %t mod symbol(%heads), 0] [1, %splits, 1, %dim] : tensor<1x?x1x?xf32>
+  %most = tensor.collapse_shape %max3 [[0, 1], [2]] : tensor<1x1x?xf32> into tensor<1x?xf32>
+  %total = tensor.collapse_shape %sum3 [[0, 1], [2]] : tensor<1x1x?xf32> into tensor<1x?xf32>
+  %values = tensor.collapse_shape %value4 [[0, 1], [2, 3]] : tensor<1x?x1x?xf32> into tensor<?x?xf32>
+  mono.yield %most, %total, %values : tensor<1x?xf32>, tensor<1x?xf32>, tensor<?x?xf32>
+}
