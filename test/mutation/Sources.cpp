@@ -70,9 +70,9 @@ std::vector<BoundSource> bindSource(MLIRContext &context, const Source &source) 
     OwningOpRef<ModuleOp> module = bindText(context, text, source.file, source.params);
     if (!module)
       return {};
-    std::string name = llvm::sys::path::stem(source.file).str();
+    std::string name = scheduleOf(*module).getSymName().str();
     if (texts.size() > 1)
-      name += "/" + scheduleOf(*module).getSymName().str();
+      name = (llvm::sys::path::stem(source.file) + "/" + name).str();
     bound.push_back({std::move(name), std::move(module)});
   }
   return bound;

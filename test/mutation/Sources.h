@@ -23,7 +23,7 @@ Source tinyLayer();
 
 /// One bound schedule of a file.
 struct BoundSource {
-  std::string name; ///< "layer", or "valid/two_producers" where the file has several
+  std::string name; ///< "glm5_layer", or "valid/two_producers" where the file has several
   mlir::OwningOpRef<mlir::ModuleOp> module;
 };
 
