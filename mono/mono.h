@@ -27,6 +27,13 @@ extern "C" {
 #define MONO_API __attribute__((visibility("default")))
 #endif
 
+/* Behind the name of an enumeration: in C++, values that a header does not know are allowed. */
+#ifdef __cplusplus
+#define MONO_OPEN : int32_t
+#else
+#define MONO_OPEN
+#endif
+
 /* Grows when a program built against an older header could misread something. Structures grow at
  * their end; those that the caller fills in begin with their size. */
 #define MONO_ABI_VERSION 1
@@ -38,7 +45,7 @@ MONO_API const char *mono_version(void);
 
 /* ---- Errors ------------------------------------------------------------------------------ */
 
-typedef enum mono_status {
+typedef enum mono_status MONO_OPEN {
   MONO_OK = 0,
   MONO_INVALID_ARGUMENT = 1,  /* a null handle, an unknown name, a wrong size or rank */
   MONO_FILE_ERROR = 2,        /* a file can't be read */
@@ -126,8 +133,8 @@ MONO_API const mono_kernel_info *mono_kernel_get_info(const mono_kernel *kernel)
 /* NULL if there is no parameter of that index. */
 MONO_API const mono_parameter *mono_kernel_get_parameter(const mono_kernel *kernel, size_t index);
 
-typedef enum mono_access { MONO_READ = 0, MONO_WRITE = 1, MONO_UPDATE = 2 } mono_access;
-typedef enum mono_element {
+typedef enum mono_access MONO_OPEN { MONO_READ = 0, MONO_WRITE = 1, MONO_UPDATE = 2 } mono_access;
+typedef enum mono_element MONO_OPEN {
   MONO_BF16 = 0,
   MONO_F32 = 1,
   MONO_I32 = 2,
@@ -169,7 +176,7 @@ MONO_API mono_error *mono_node_create_hip(uint32_t first, uint32_t count, mono_n
 MONO_API void mono_node_destroy(mono_node *node);
 MONO_API uint32_t mono_node_device_count(const mono_node *node);
 
-typedef enum mono_memory {
+typedef enum mono_memory MONO_OPEN {
   MONO_LOCAL = 0,       /* device memory */
   MONO_PEER_VISIBLE = 1 /* uncached, fine-grained: every device of the node may write it */
 } mono_memory;

@@ -47,6 +47,7 @@ class JitOnHip : public testing::Test {
 protected:
   void SetUp() override {
     setenv("MONO_HIP_LIBRARY", MONO_EMULATED_HIP, 1);
+    setenv("MONO_HIP_THREADS", "1", 1); // waits are not as long as the host keeps a thread waiting
     CompileOptions options;
     options.cacheDirectory = "";
     auto compiled = Kernel::compileText(kSumSchedule, options);

@@ -23,6 +23,7 @@ protected:
   void SetUp() override {
     emu::Options options;
     options.deadlockRounds = 1'000'000; // the kernels are to find out themselves
+    options.threads = 1; // with more, a wait is as long as the host keeps a thread from running
     start(options, budget);
   }
   void start(const emu::Options &options, int64_t cycles) {
