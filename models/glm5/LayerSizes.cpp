@@ -21,9 +21,16 @@ namespace {
 /// Collects operands of one access after another.
 class OperandList {
 public:
-  void add(OperandAccess access, StringRef name, ElementType element,
+  void add(OperandAccess access, const Twine &name, ElementType element,
            std::initializer_list<size_t> shape) {
     operands.push_back({name.str(), access, element, Shape(shape.begin(), shape.end())});
+  }
+  /// A matrix of bf16, or of MXFP8 with its scales.
+  void addMatrix(StringRef name, bool mx, size_t rows, size_t columns) {
+    using enum ElementType;
+    add(OperandAccess::Read, name, mx ? FP8E4M3 : BF16, {rows, columns});
+    if (mx)
+      add(OperandAccess::Read, name.str() + "_scale", E8M0, {rows, columns / mxBlock});
   }
   std::vector<LayerOperand> operands;
 };
@@ -45,19 +52,20 @@ static void addAttention(OperandList &list, const LayerSizes &sizes) {
   using enum OperandAccess;
   using enum ElementType;
   size_t heads = sizes.headsPerRank();
+  bool mx = sizes.mxAttention;
   list.add(Read, "w_in", BF16, {sizes.hidden});
-  list.add(Read, "w_a", BF16, {sizes.paddedDownRows(), sizes.hidden});
+  list.addMatrix("w_a", mx, sizes.paddedDownRows(), sizes.hidden);
   list.add(Read, "q_norm", BF16, {sizes.qLora});
   list.add(Read, "kv_norm", BF16, {sizes.kvLora});
   if (sizes.indexer) {
     list.add(Read, "index_norm_w", F32, {sizes.indexDim});
     list.add(Read, "index_norm_b", F32, {sizes.indexDim});
-    list.add(Read, "w_iq", BF16, {sizes.indexHeads * sizes.indexDim, sizes.qLora});
+    list.addMatrix("w_iq", mx, sizes.indexHeads * sizes.indexDim, sizes.qLora);
   }
-  list.add(Read, "w_qb", BF16, {heads * sizes.qkDim(), sizes.qLora});
-  list.add(Read, "w_uk", BF16, {heads * sizes.kvLora, sizes.nope});
-  list.add(Read, "w_uv", BF16, {heads * sizes.vDim, sizes.kvLora});
-  list.add(Read, "w_o", BF16, {sizes.hidden, heads * sizes.vDim});
+  list.addMatrix("w_qb", mx, heads * sizes.qkDim(), sizes.qLora);
+  list.addMatrix("w_uk", mx, heads * sizes.kvLora, sizes.nope);
+  list.addMatrix("w_uv", mx, heads * sizes.vDim, sizes.kvLora);
+  list.addMatrix("w_o", mx, sizes.hidden, heads * sizes.vDim);
 }
 
 static void addExperts(OperandList &list, const LayerSizes &sizes) {
@@ -124,19 +132,23 @@ Error checkLayerSizes(const LayerSizes &sizes) {
 
 Expected<LayerSizes> readLayerSizes(const Manifest &manifest) {
   LayerSizes sizes;
-  size_t ordered = 0, indexer = 0;
+  size_t ordered = 0, indexer = 0, mxAttention = 0, mxActivations = 0;
   std::vector<std::pair<StringRef, size_t *>> params = dimensionParams(sizes);
   params.insert(params.end(), {{"S", &sizes.rows},
                                {"TP", &sizes.ranks},
                                {"CTX", &sizes.context},
                                {"PAGE", &sizes.page},
                                {"ORDERED", &ordered},
-                               {"INDEXER", &indexer}});
+                               {"INDEXER", &indexer},
+                               {"ATTN", &mxAttention},
+                               {"ACT", &mxActivations}});
   for (auto [name, value] : params)
     if (Error error = readSizeParam(manifest, name, *value))
       return error;
   sizes.ordered = ordered != 0;
   sizes.indexer = indexer != 0;
+  sizes.mxAttention = mxAttention != 0;
+  sizes.mxActivations = mxActivations != 0;
   if (Error error = checkLayerSizes(sizes))
     return error;
   std::vector<LayerOperand> expected = layerOperands(sizes);

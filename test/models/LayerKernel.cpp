@@ -31,6 +31,8 @@ Manifest layerManifest(const LayerSizes &sizes) {
                              {"CTX", sizes.context},
                              {"PAGE", sizes.page},
                              {"ORDERED", sizes.ordered},
+                             {"ATTN", sizes.mxAttention},
+                             {"ACT", sizes.mxActivations},
                              {"INDEXER", sizes.indexer}})
     manifest.params.emplace_back(name, static_cast<int64_t>(value));
   return manifest;

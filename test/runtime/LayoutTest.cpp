@@ -75,7 +75,7 @@ TEST(Layout, ElementNamesRoundTrip) {
                               ElementType::FP4E2M1, ElementType::E8M0})
     EXPECT_EQ(parseElementType(elementName(element)).get(), element);
   EXPECT_EQ(llvm::toString(parseElementType("f64").takeError()),
-            "expected element type bf16, f32, i32, f4E2M1FN or f8E8M0FNU, but got 'f64'");
+            "expected element type bf16, f32, i32, f4E2M1FN, f8E8M0FNU or f8E4M3FN, but got 'f64'");
 }
 
 TEST(Layout, NamesRoundTrip) {
