@@ -136,9 +136,9 @@ private:
   mlir::LogicalResult emitStream(StreamOp op);
   mlir::LogicalResult emitContract(ContractOp op);
 
-  /// A result of the matrix cores, made here and not under the condition of a later use. MFMA ignores
-  /// EXEC and LLVM sinks it, but with it goes what its operands come from, and lanes that are switched
-  /// off would not supply theirs.
+  /// A result of the matrix cores, made here and not under the condition of a later use. MFMA
+  /// ignores EXEC and LLVM sinks it, but with it goes what its operands come from, and lanes that
+  /// are switched off would not supply theirs.
   mlir::Value pinned(mlir::Value sum);
   /// Adds the sums of the wavefronts that share the depth, in rising order, through LDS.
   void sumOverWaves(ContractOp op, llvm::ArrayRef<mlir::Value> sums, int64_t splitK,
