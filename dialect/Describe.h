@@ -19,11 +19,15 @@ struct Declared {
   mlir::Attribute layout; ///< null: row-major
 };
 
-/// The declaration behind an operand, region or mailbox; none for an argument of a routine.
+/// The declaration behind an operand, region or mailbox; none for an argument of a routine, and for
+/// an operand whose element type a parameter still decides.
 std::optional<Declared> declaredBy(mlir::Value handle);
 
 /// Columns of a tile of #mono.mfma_rows<16> with this element type (MonoAttrs.td); none if the
 /// layout does not take it.
 std::optional<int64_t> mfmaTileDepth(mlir::Type element);
+
+/// Neighbouring elements of a mailbox that share a tagged word.
+int64_t elementsOfWord(mlir::Type element);
 
 } // namespace mono

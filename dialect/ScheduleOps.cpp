@@ -4,6 +4,7 @@
 #include "dialect/SelectTypes.h"
 
 #include "dialect/Describe.h"
+#include "dialect/Formats.h"
 #include "dialect/target/Gfx950.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -33,28 +34,70 @@ static void printGrid(OpAsmPrinter &printer, Operation *, IntegerAttr ctas, Inte
   printer << ctas.getInt() << " x " << threads.getInt();
 }
 
-/// `[1 to 8]` or `[1, 2, 4, 8]`.
-static ParseResult parseLegalSet(OpAsmParser &parser, DenseI64ArrayAttr &values, UnitAttr &range) {
-  SmallVector<int64_t> list(1);
-  if (parser.parseLSquare() || parser.parseInteger(list[0]))
+/// A number, or the name of a format; `formats` says which.
+static ParseResult parseParamValue(OpAsmParser &parser, bool formats, int64_t &value) {
+  if (!formats)
+    return parser.parseInteger(value);
+  StringRef name;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword(&name))
     return failure();
-  if (succeeded(parser.parseOptionalKeyword("to"))) {
-    range = parser.getBuilder().getUnitAttr();
+  std::optional<int64_t> number = formatNumber(name);
+  if (!number)
+    return parser.emitError(loc) << "expected a number or one of the formats bf16 and mxfp8, but "
+                                    "got '"
+                                 << name << "'";
+  value = *number;
+  return success();
+}
+
+static std::string paramText(int64_t value, bool formats) {
+  return formats ? formatName(value) : std::to_string(value);
+}
+
+/// `[1 to 8]`, `[1, 2, 4, 8]` or `[bf16, mxfp8]`, and the default.
+static ParseResult parseLegalSet(OpAsmParser &parser, DenseI64ArrayAttr &values, UnitAttr &range,
+                                 UnitAttr &formats, IntegerAttr &defaultValue) {
+  Builder &builder = parser.getBuilder();
+  SmallVector<int64_t> list(1);
+  if (parser.parseLSquare())
+    return failure();
+  OptionalParseResult number = parser.parseOptionalInteger(list[0]);
+  if (!number.has_value())
+    formats = builder.getUnitAttr();
+  if (number.has_value() ? failed(*number)
+                         : failed(parseParamValue(parser, /*formats=*/true, list[0])))
+    return failure();
+  if (!formats && succeeded(parser.parseOptionalKeyword("to"))) {
+    range = builder.getUnitAttr();
     if (parser.parseInteger(list.emplace_back()))
       return failure();
   }
   while (!range && succeeded(parser.parseOptionalComma()))
-    if (parser.parseInteger(list.emplace_back()))
+    if (parseParamValue(parser, bool(formats), list.emplace_back()))
       return failure();
-  values = parser.getBuilder().getDenseI64ArrayAttr(list);
-  return parser.parseRSquare();
+  values = builder.getDenseI64ArrayAttr(list);
+  if (parser.parseRSquare())
+    return failure();
+  int64_t value = 0;
+  if (failed(parser.parseOptionalKeyword("default")))
+    return success();
+  if (parseParamValue(parser, bool(formats), value))
+    return failure();
+  defaultValue = builder.getI64IntegerAttr(value);
+  return success();
 }
 
 static void printLegalSet(OpAsmPrinter &printer, Operation *, DenseI64ArrayAttr values,
-                          UnitAttr range) {
+                          UnitAttr range, UnitAttr formats, IntegerAttr defaultValue) {
+  auto print = [&](int64_t value) { printer << paramText(value, bool(formats)); };
   printer << '[';
-  llvm::interleave(values.asArrayRef(), printer, range ? " to " : ", ");
+  llvm::interleave(values.asArrayRef(), print, [&] { printer << (range ? " to " : ", "); });
   printer << ']';
+  if (!defaultValue)
+    return;
+  printer << " default ";
+  print(defaultValue.getInt());
 }
 
 static ParseResult parseAccessKeyword(OpAsmParser &parser, AccessAttr &access) {
@@ -142,10 +185,14 @@ std::string ParamOp::describeSet() {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << (getRange() ? "" : "{");
-  llvm::interleave(getValues(), os, getRange() ? " to " : ", ");
+  llvm::interleave(
+      getValues(), [&](int64_t value) { os << describe(value); },
+      [&] { os << (getRange() ? " to " : ", "); });
   os << (getRange() ? "" : "}");
   return text;
 }
+
+std::string ParamOp::describe(int64_t value) { return paramText(value, getFormats()); }
 
 LogicalResult ParamOp::verify() {
   ArrayRef<int64_t> values = getValues();
@@ -153,7 +200,8 @@ LogicalResult ParamOp::verify() {
     return emitOpError() << "expected a range from the smaller to the larger bound, but got "
                          << describeSet();
   if (std::optional<int64_t> value = getDefaultValue(); value && !admits(*value))
-    return emitOpError() << "expected a default in " << describeSet() << ", but got " << *value;
+    return emitOpError() << "expected a default in " << describeSet() << ", but got "
+                         << describe(*value);
   return success();
 }
 
@@ -166,11 +214,13 @@ LogicalResult RanksOp::verify() {
   return success();
 }
 
-/// Element types that operands, mailboxes and regions can have.
-static LogicalResult verifyElement(Operation *op, Type element) {
-  if (element.isBF16() || element.isF32() || element.isInteger(32))
+/// Element types that operands, mailboxes and regions can have; codes are for the latter two.
+static LogicalResult verifyElement(Operation *op, Type element, bool codes = false) {
+  if (element.isBF16() || element.isF32() || element.isInteger(32) ||
+      (codes && isa<Float8E4M3FNType>(element)))
     return success();
-  return op->emitOpError() << "expected element type bf16, f32 or i32, but got " << element;
+  return op->emitOpError() << "expected element type bf16, f32"
+                           << (codes ? ", i32 or f8E4M3FN" : " or i32") << ", but got " << element;
 }
 
 static LogicalResult verifyShape(Operation *op, AffineMap shape) {
@@ -184,8 +234,10 @@ static LogicalResult verifyShape(Operation *op, AffineMap shape) {
 }
 
 LogicalResult OperandOp::verify() {
+  if (getAlternative())
+    return verifyShape(*this, getShape()); // binding decides the type and verifies again
   Type element = getElement();
-  bool packed = isa<Float4E2M1FNType, Float8E8M0FNUType>(element);
+  bool packed = isa<Float4E2M1FNType, Float8E4M3FNType, Float8E8M0FNUType>(element);
   if ((!packed && failed(verifyElement(*this, element))) || failed(verifyShape(*this, getShape())))
     return failure();
   if (!getLayout() || isa<RowMajorAttr>(*getLayout())) {
@@ -200,7 +252,7 @@ LogicalResult OperandOp::verify() {
   std::optional<int64_t> depth = mfmaTileDepth(element);
   SmallVector<int64_t> shape = staticValues(getShape());
   if (shape.size() < 2 || !depth)
-    return emitOpError() << "expected matrices of bf16, f4E2M1FN or f8E8M0FNU for layout "
+    return emitOpError() << "expected matrices of bf16, f4E2M1FN, f8E4M3FN or f8E8M0FNU for layout "
                             "#mono.mfma_rows<16>, but got "
                          << shape.size() << " axes of " << element;
   int64_t n = shape[shape.size() - 2], k = shape.back();
@@ -214,24 +266,27 @@ LogicalResult OperandOp::verify() {
 }
 
 LogicalResult MailboxOp::verify() {
-  if (failed(verifyElement(*this, getElement())) || failed(verifyShape(*this, getShape())))
+  if (failed(verifyElement(*this, getElement(), /*codes=*/true)) ||
+      failed(verifyShape(*this, getShape())))
     return failure();
-  int64_t last = staticValues(getShape()).back();
-  if (getElement().isBF16() && !ShapedType::isDynamic(last) && last % 2 != 0)
-    return emitOpError() << "expected an even last axis in a bf16 mailbox (two values share a "
-                            "tagged word), but got "
-                         << last;
+  int64_t last = staticValues(getShape()).back(), share = elementsOfWord(getElement());
+  if (!ShapedType::isDynamic(last) && last % share != 0)
+    return emitOpError() << "expected a last axis that is a multiple of " << share << " in a "
+                         << getElement() << " mailbox (" << share
+                         << " values share a tagged word), but got " << last;
   return success();
 }
 
 LogicalResult RegionOp::verify() {
-  if (failed(verifyElement(*this, getElement())) || failed(verifyShape(*this, getShape())))
+  if (failed(verifyElement(*this, getElement(), /*codes=*/true)) ||
+      failed(verifyShape(*this, getShape())))
     return failure();
   if (ShapedType::isDynamic(staticValues(getShape()).back()))
     return success();
   // Matrices for MFMA, and rows that padding could shift out of line; elsewhere no access is wider
   // than what the row's length is a multiple of.
-  bool wide = getPad() > 0 || (getElement().isBF16() && getShape().getNumResults() > 1);
+  bool wide = getPad() > 0 ||
+              (getElement().getIntOrFloatBitWidth() <= 16 && getShape().getNumResults() > 1);
   int64_t rowBytes = getRowStride() * getElement().getIntOrFloatBitWidth() / 8;
   if (wide && rowBytes % 16 != 0)
     return emitOpError() << "expected rows of a multiple of 16 bytes (ds_read_b128), but got "

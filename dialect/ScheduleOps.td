@@ -63,26 +63,30 @@ def Mono_ParamOp : Mono_Op<"param", [Pure, Mono_NamedResult]> {
   let description = [{
     The legal set stands beside the name: `in [1 to 8]` or `in [1, 2, 4, 8]`. The value comes from
     `-D NAME=INT`; `default` makes it optional. Shapes, task counts, offsets and bases may be affine
-    expressions of parameters.
+    expressions of parameters. A parameter that chooses a number format takes its name, `-D ATTN=mxfp8`,
+    and is that format's number (bf16 0, mxfp8 1).
 
     Example (test/dialect/ops.mlir):
     ```mlir
     %S = mono.param "S" in [1 to 8]
     %TP = mono.param "TP" in [1, 2, 4, 8] default 1
+    %ATTN = mono.param "ATTN" in [bf16, mxfp8] default bf16
     ```
   }];
   let arguments = (ins StrAttr:$name, DenseI64ArrayAttr:$values, UnitAttr:$range,
-                       OptionalAttr<I64Attr>:$default_value);
+                       UnitAttr:$formats, OptionalAttr<I64Attr>:$default_value);
   let results = (outs Index:$result);
   let assemblyFormat = [{
-    $name `in` custom<LegalSet>($values, $range) (`default` $default_value^)? attr-dict
+    $name `in` custom<LegalSet>($values, $range, $formats, $default_value) attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// True if `value` is in the legal set.
     bool admits(int64_t value);
-    /// The legal set as a user writes it: "1 to 8" or "{1, 2, 4, 8}".
+    /// The legal set as a user writes it: "1 to 8", "{1, 2, 4, 8}" or "{bf16, mxfp8}".
     std::string describeSet();
+    /// A value as a user writes it.
+    std::string describe(int64_t value);
   }];
 }
 
@@ -103,25 +107,29 @@ def Mono_RanksOp : Mono_Op<"ranks", [Pure, Mono_NamedResult]> {
   let hasVerifier = 1;
 }
 
-def Mono_OperandOp : Mono_Op<"operand", [Pure, Mono_NamedResult]> {
+def Mono_OperandOp : Mono_Op<"operand", [Pure, Mono_NamedResult, AttrSizedOperandSegments]> {
   let summary = "a kernel argument";
   let description = [{
     Name, access, shape, element type and layout. `weight` marks what is streamed once a launch and
     is counted against the memory floor. The layout travels with the code object: a weight packed for
     another one is refused when it is bound, not computed with. No layout means row-major.
 
+    With `or`, a parameter decides the element type: the second one unless it is 0.
+
     Example (test/dialect/ops.mlir):
     ```mlir
     %w_all = mono.operand "w" read weight [6144, 16384 floordiv symbol(%TP)] : bf16, #mono.mfma_rows<16>
+    %w_any = mono.operand "w" read weight [6144, 2048] : bf16 or f8E4M3FN if %ATTN, #mono.mfma_rows<16>
     ```
   }];
   let arguments = (ins StrAttr:$name, Mono_AccessAttr:$access, UnitAttr:$weight,
                        Variadic<Index>:$args, AffineMapAttr:$shape, TypeAttr:$element,
+                       OptionalAttr<TypeAttr>:$alternative, Optional<Index>:$choice,
                        OptionalAttr<AnyAttr>:$layout);
   let results = (outs Mono_BufferType:$result);
   let assemblyFormat = [{
     $name custom<AccessKeyword>($access) (`weight` $weight^)? custom<Exprs>($args, $shape) `:` $element
-    (`,` $layout^)? attr-dict
+    (`or` $alternative^ `if` $choice)? (`,` $layout^)? attr-dict
   }];
   let hasVerifier = 1;
 }
@@ -129,7 +137,7 @@ def Mono_OperandOp : Mono_Op<"operand", [Pure, Mono_NamedResult]> {
 def Mono_MailboxOp : Mono_Op<"mailbox", [Pure, Mono_NamedResult]> {
   let summary = "memory through which stages on other workgroups or ranks get data";
   let description = [{
-    Kind `tagged`: every 32-bit payload (one f32 or i32, or two bf16) lies beside a 32-bit epoch tag
+    Kind `tagged`: every 32-bit payload (one f32 or i32, two bf16, four f8E4M3FN) lies beside a 32-bit epoch tag
     in one naturally aligned 8-byte word. An aligned 8-byte access cannot tear (LLVM AMDGPUUsage,
     memory model), so a word whose tag is this launch's epoch is complete: no flag, no fence and no
     barrier is needed. Scope `device` joins workgroups of one device, `peers` also ranks; the memory

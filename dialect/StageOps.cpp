@@ -28,14 +28,20 @@ std::optional<int64_t> mono::mfmaTileDepth(Type element) {
     return gfx950::kMfmaK;
   if (isa<Float4E2M1FNType>(element))
     return gfx950::kMfmaMxK;
-  if (isa<Float8E8M0FNUType>(element))
-    return gfx950::kMfmaMxK / gfx950::kMxBlock;
+  if (isa<Float8E4M3FNType>(element))
+    return gfx950::kMfmaMxK / 2;
+  if (isa<Float8E8M0FNUType>(element)) // those of an f8E4M3FN tile
+    return gfx950::kMfmaMxK / 2 / gfx950::kMxBlock;
   return std::nullopt;
 }
 
+int64_t mono::elementsOfWord(Type element) { return 32 / element.getIntOrFloatBitWidth(); }
+
 std::optional<Declared> mono::declaredBy(Value handle) {
   return llvm::TypeSwitch<Operation *, std::optional<Declared>>(handle.getDefiningOp())
-      .Case<OperandOp>([](auto op) {
+      .Case<OperandOp>([](auto op) -> std::optional<Declared> {
+        if (op.getAlternative())
+          return std::nullopt;
         Attribute layout = op.getLayoutAttr();
         if (isa_and_nonnull<RowMajorAttr>(layout))
           layout = {};
@@ -277,7 +283,10 @@ LogicalResult ScatterOp::verify() {
 
 SmallVector<int64_t> StreamOp::getStaticSizes() { return staticValues(getSizes()); }
 
-/// The scales of MXFP4 weights: an operand of the same shape with one for each 32 elements.
+/// Codes that make numbers together with a scale of 32 of them.
+static bool isMxCode(Type element) { return isa<Float4E2M1FNType, Float8E4M3FNType>(element); }
+
+/// The scales of MX weights: an operand of the same shape with one for each 32 elements.
 static LogicalResult verifyScales(StreamOp op, const Declared &weights) {
   if (!op.getScales())
     return op.emitOpError() << "expected 'scaled' and the operand of the scales for weights of "
@@ -301,12 +310,13 @@ static LogicalResult verifyScales(StreamOp op, const Declared &weights) {
 
 /// Number of axes, scales and groups agree with the element type.
 static LogicalResult verifyForm(StreamOp op, const Declared &weights) {
-  bool isMx = isa<Float4E2M1FNType>(weights.element);
+  bool isMx = isMxCode(weights.element);
   if (!isMx && !weights.element.isBF16())
-    return op.emitOpError() << "expected weights of bf16 or f4E2M1FN, but "
+    return op.emitOpError() << "expected weights of bf16, f4E2M1FN or f8E4M3FN, but "
                             << describe(op.getSource()) << " has " << weights.element;
   if (!isMx && (op.getScales() || op.getGroups()))
-    return op.emitOpError() << "expected 'scaled' and 'groups' with weights of f4E2M1FN only, but "
+    return op.emitOpError() << "expected 'scaled' and 'groups' with weights of f4E2M1FN or "
+                               "f8E4M3FN only, but "
                             << describe(op.getSource()) << " has " << weights.element;
   if (isMx && failed(verifyScales(op, weights)))
     return failure();
@@ -321,7 +331,7 @@ static LogicalResult verifyForm(StreamOp op, const Declared &weights) {
 }
 
 /// Wavefronts share rows and depth in whole tiles.
-static LogicalResult verifyShares(StreamOp op, bool isMx) {
+static LogicalResult verifyShares(StreamOp op, Type element) {
   auto schedule = op->getParentOfType<ScheduleOp>();
   if (!schedule)
     return success();
@@ -329,11 +339,9 @@ static LogicalResult verifyShares(StreamOp op, bool isMx) {
   if (waves % splitK != 0)
     return op.emitOpError() << "expected split_k to divide the " << waves
                             << " wavefronts of the workgroup, but got " << splitK;
-  if (isMx && splitK != waves)
-    return op.emitOpError() << "expected split_k(" << waves
-                            << "), all wavefronts, for weights of f4E2M1FN, but got " << splitK;
+  bool isMx = isMxCode(element);
   int64_t rowUnit = gfx950::kMfmaM * (waves / splitK);
-  int64_t depthUnit = isMx ? gfx950::kMfmaMxK : gfx950::kMfmaK * splitK;
+  int64_t depthUnit = isMx ? *mfmaTileDepth(element) : gfx950::kMfmaK * splitK;
   int64_t rows = op.getRowCount(), depth = op.getDepth();
   if (!ShapedType::isDynamic(rows) && rows % rowUnit != 0)
     return op.emitOpError() << "expected a multiple of " << rowUnit << " rows (16 for each of "
@@ -342,7 +350,7 @@ static LogicalResult verifyShares(StreamOp op, bool isMx) {
     return success();
   if (isMx)
     return op.emitOpError() << "expected a depth that is a multiple of " << depthUnit
-                            << ", the tile of f4E2M1FN weights, but got " << depth;
+                            << ", the tile of " << element << " weights, but got " << depth;
   return op.emitOpError() << "expected a depth that is a multiple of " << depthUnit
                           << " (32 for each of " << splitK << " wavefronts that share it), but got "
                           << depth;
@@ -371,10 +379,12 @@ LogicalResult StreamOp::verify() {
       return emitOpError() << "expected an offset on axis " << axis << " that is a multiple of "
                            << step << ", the tile of #mono.mfma_rows<16>, but got "
                            << text(getOffsets().getResult(axis));
-  return verifyShares(*this, isa<Float4E2M1FNType>(declared->element));
+  return verifyShares(*this, declared->element);
 }
 
 SmallVector<int64_t> ContractOp::getStaticSizes() { return staticValues(getSizes()); }
+
+int64_t ContractOp::getDepthGrain() { return getScales() ? gfx950::kMxBlock : 8; }
 
 /// `rows(%map)`: a row for each group of the weights.
 static LogicalResult verifyRowMap(ContractOp op) {
@@ -394,11 +404,47 @@ static LogicalResult verifyRowMap(ContractOp op) {
                           << " groups, but got " << map.getShape().front();
 }
 
+/// Codes of activations: a matrix in a region, and a region with a scale for 32 of its columns.
+static LogicalResult verifyCodes(ContractOp op, const Declared &codes) {
+  std::optional<Declared> scales = declaredBy(op.getScales());
+  if (!scales)
+    return success();
+  if (!isa<Float8E4M3FNType>(codes.element) || codes.shape.size() != 2 ||
+      !op.getSource().getDefiningOp<RegionOp>())
+    return op.emitOpError() << "expected a region with a matrix of f8E4M3FN for 'scaled', but "
+                            << describe(op.getSource()) << " has " << codes.shape.size()
+                            << " axes of " << codes.element;
+  SmallVector<int64_t> shape(codes.shape);
+  if (!ShapedType::isDynamic(shape.back()))
+    shape.back() /= gfx950::kMxBlock;
+  if (!scales->element.isF32() || !op.getScales().getDefiningOp<RegionOp>() ||
+      failed(verifyCompatibleShape(scales->shape, shape))) {
+    InFlightDiagnostic diag = op.emitOpError()
+                              << "expected a region of f32 with a scale for each 32 columns of "
+                              << describe(op.getSource()) << ", but " << describe(op.getScales())
+                              << " is something else";
+    return noteDeclaration(diag, op.getScales());
+  }
+  int64_t depth = op.getStaticSizes().back();
+  if (!ShapedType::isDynamic(depth) && depth % gfx950::kMfmaMxK != 0)
+    return op.emitOpError() << "expected a depth that is a multiple of " << gfx950::kMfmaMxK
+                            << " (MFMA 16x16x128) for scaled activations, but got " << depth;
+  auto stream = op.getWeights().getDefiningOp<StreamOp>();
+  std::optional<Declared> weights = stream ? declaredBy(stream.getSource()) : std::nullopt;
+  if (weights && !isMxCode(weights->element))
+    return op.emitOpError() << "expected weights of f4E2M1FN or f8E4M3FN for scaled activations, "
+                               "but "
+                            << describe(stream.getSource()) << " has " << weights->element;
+  return success();
+}
+
 LogicalResult ContractOp::verify() {
   std::optional<Declared> memory = declaredBy(getSource());
   if (!memory)
     return success();
-  if (!memory->element.isBF16() || memory->shape.size() != 2)
+  if (getScales() && failed(verifyCodes(*this, *memory)))
+    return failure();
+  if (!getScales() && (!memory->element.isBF16() || memory->shape.size() != 2))
     return emitOpError() << "expected a bf16 matrix of activations, but " << describe(getSource())
                          << " has " << memory->shape.size() << " axes of " << memory->element;
   SmallVector<int64_t> sizes = getStaticSizes();
@@ -416,7 +462,7 @@ LogicalResult ContractOp::verify() {
   if (stream.getStaticSizes().size() < 2)
     return success(); // the stream itself is wrong and says so
   if (stream.getScales() && getSource().getDefiningOp<OperandOp>())
-    return emitOpError() << "expected activations in a region for weights of f4E2M1FN, but got "
+    return emitOpError() << "expected activations in a region for weights with scales, but got "
                          << describe(getSource());
   int64_t depth = stream.getDepth();
   if (!ShapedType::isDynamic(sizes[1]) && !ShapedType::isDynamic(depth) && sizes[1] != depth) {
@@ -425,10 +471,10 @@ LogicalResult ContractOp::verify() {
     diag.attachNote(getWeights().getLoc()) << "weights come from here";
     return diag;
   }
-  if (!isMultiple(getOffsets(), getOffsetArgs(), 1, 8))
-    return emitOpError() << "expected a depth offset that is a multiple of 8 elements (16-byte "
-                            "loads), but got "
-                         << text(getOffsets().getResult(1));
+  if (!isMultiple(getOffsets(), getOffsetArgs(), 1, getDepthGrain()))
+    return emitOpError() << "expected a depth offset that is a multiple of " << getDepthGrain()
+                         << " elements (" << (getScales() ? "a scale" : "16-byte loads")
+                         << "), but got " << text(getOffsets().getResult(1));
   return verifyResult(*this, getType(), {rows, stream.getRowCount()},
                       Float32Type::get(getContext()));
 }
@@ -441,15 +487,16 @@ LogicalResult PostOp::verify() {
   auto value = cast<RankedTensorType>(getValue().getType());
   if (failed(verifyWrite(*this, getMailbox(), value, getOffsets())))
     return failure();
-  if (value.getElementType().isBF16() &&
-      !isMultiple(getOffsets(), getOffsetArgs(), getOffsets().getNumResults() - 1, 2))
-    return emitOpError() << "expected an even offset on the last axis (two bf16 share a tagged "
-                            "word), but got "
-                         << text(getOffsets().getResult(getOffsets().getNumResults() - 1));
-  int64_t last = value.getShape().back();
-  if (value.getElementType().isBF16() && !ShapedType::isDynamic(last) && last % 2 != 0)
-    return emitOpError() << "expected an even last axis (two bf16 share a tagged word), but got "
-                         << last;
+  Type element = value.getElementType();
+  int64_t last = value.getShape().back(), share = elementsOfWord(element);
+  unsigned axis = getOffsets().getNumResults() - 1;
+  if (!isMultiple(getOffsets(), getOffsetArgs(), axis, share))
+    return emitOpError() << "expected an offset on the last axis that is a multiple of " << share
+                         << " (as many " << element << " share a tagged word), but got "
+                         << text(getOffsets().getResult(axis));
+  if (!ShapedType::isDynamic(last) && last % share != 0)
+    return emitOpError() << "expected a last axis that is a multiple of " << share << " (as many "
+                         << element << " share a tagged word), but got " << last;
   return success();
 }
 
@@ -490,20 +537,21 @@ LogicalResult ReceiveOp::verify() {
   std::optional<Declared> mailbox = declaredBy(getSource());
   if (!mailbox)
     return success();
-  int64_t rank = mailbox->shape.size();
-  if (mailbox->element.isBF16() &&
-      (!isMultiple(getOffsets(), getOffsetArgs(), rank - 1, 2) ||
-       (!ShapedType::isDynamic(sizes.back()) && sizes.back() % 2 != 0)))
-    return emitOpError() << "expected an even offset and size on the last axis (two bf16 share a "
-                            "tagged word)";
-  if (getSum() && (rank < 2 || mailbox->element.isInteger(32)))
-    return emitOpError() << "expected a float mailbox of at least 2 axes to sum over, but "
+  int64_t rank = mailbox->shape.size(), share = elementsOfWord(mailbox->element);
+  if (!isMultiple(getOffsets(), getOffsetArgs(), rank - 1, share) ||
+      (!ShapedType::isDynamic(sizes.back()) && sizes.back() % share != 0))
+    return emitOpError() << "expected an offset and size on the last axis that are multiples of "
+                         << share << " (as many " << mailbox->element << " share a tagged word)";
+  if (getSum() && (rank < 2 || !(mailbox->element.isBF16() || mailbox->element.isF32())))
+    return emitOpError() << "expected a mailbox of bf16 or f32 of at least 2 axes to sum over, but "
                          << describe(getSource()) << " has " << rank << " axes of "
                          << mailbox->element;
   if (getRegion())
     return verifyInto(*this, *mailbox, sizes);
   if (!getResult())
     return emitOpError() << "expected a result or 'into'";
+  if (isMxCode(mailbox->element))
+    return emitOpError() << "expected 'into' a region for a mailbox of " << mailbox->element;
   if (getSum())
     return verifyResult(*this, getResult().getType(), ArrayRef(sizes).drop_front(),
                         Float32Type::get(getContext()));

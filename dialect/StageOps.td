@@ -118,8 +118,9 @@ def Mono_StreamOp : Mono_SliceOp<"stream", [MemoryEffects<[MemRead]>]> {
     bf16 weights: a matrix, depth in 32s a wavefront. `split_k(w)`: w groups of wavefronts share the
     depth, the others share the rows.
 
-    MXFP4 weights (`f4E2M1FN`, with the operand of their scales after `scaled`): depth in 128s, and
-    `split_k` is the number of wavefronts, which take the 128-deep tiles in turn.
+    MX weights (`f4E2M1FN` or `f8E4M3FN`, with the operand of their scales after `scaled`): depth in
+    tiles of 128 or 64, which the wavefronts that share the depth take in turn. An operand of scales
+    that has no elements with these parameters counts as none: then the weights are bf16.
     `groups(%list)` takes, of matrices `[E, N, K]`, those the list names, one after the other, up to
     the first entry that is not an index of the first axis (-1 ends a list; an empty one reads
     nothing): the experts that routing has chosen.
@@ -156,8 +157,13 @@ def Mono_ContractOp : Mono_SliceOp<"contract", [MemoryEffects<[MemRead]>]> {
     16 of them. The partial sums of the wavefronts are added in rising order of depth, so a result
     never changes from run to run.
 
-    Activations are a box of a row-major operand or of a region. MXFP4 weights are widened to bf16
-    with their scales, exactly, and take their activations from a region.
+    Activations are a box of a row-major operand or of a region. MX weights are widened to bf16
+    with their scales and take their activations from a region. That is exact for magnitudes from
+    2^-133 to below 2^128; what is larger, under the scales 2^126 and 2^127, becomes infinite.
+
+    Activations of codes, a region of `f8E4M3FN` with a region of their scales after `scaled`, are
+    multiplied with MX weights as they are, by MFMA 16x16x128 with scales. A scale is an f32 for 32
+    columns, whose exponent counts (as in arith.scaling_truncf): 2^(exponent - 127).
 
     With groups, the sum runs over the groups too. `rows(%map)`, a tensor [groups, rows], says which
     row of the box is the activation row of each group; an index outside the box stands for zeros.
@@ -166,15 +172,17 @@ def Mono_ContractOp : Mono_SliceOp<"contract", [MemoryEffects<[MemRead]>]> {
     ```mlir
     %p = mono.contract %h[0, 0] [%S, 2048], %w : tensor<?x32xf32>
     %y = mono.contract %u[0, 0] [16, 1024] rows(%map : tensor<8x4xi32>), %e : tensor<4x32xf32>
+    %z = mono.contract %codes[0, 0] [4, 1024] scaled %scales, %m : tensor<4x32xf32>
     ```
   }];
   let arguments = (ins Mono_BufferType:$source, Variadic<Index>:$offset_args, AffineMapAttr:$offsets,
-                       Variadic<Index>:$size_args, AffineMapAttr:$sizes, Optional<I32Tensor>:$rows,
+                       Variadic<Index>:$size_args, AffineMapAttr:$sizes,
+                       Optional<Mono_BufferType>:$scales, Optional<I32Tensor>:$rows,
                        Mono_StreamType:$weights);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $source `` custom<Exprs>($offset_args, $offsets) custom<Exprs>($size_args, $sizes)
-    (`rows` `(` $rows^ `:` type($rows) `)`)? `,` $weights attr-dict `:` type($result)
+    (`scaled` $scales^)? (`rows` `(` $rows^ `:` type($rows) `)`)? `,` $weights attr-dict `:` type($result)
   }];
   let extraClassDeclaration = sliceDeclaration # [{
     /// Rows of the result: those of `rows`, or of the box; `?` where a parameter decides.
@@ -182,6 +190,8 @@ def Mono_ContractOp : Mono_SliceOp<"contract", [MemoryEffects<[MemRead]>]> {
       return getRows() ? ::llvm::cast<::mlir::RankedTensorType>(getRows().getType()).getShape().back()
                        : getStaticSizes().front();
     }
+    /// What an offset along the depth is a multiple of.
+    int64_t getDepthGrain();
   }];
   let hasVerifier = 1;
 }

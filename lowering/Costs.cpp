@@ -105,17 +105,19 @@ int64_t peerBytesOf(const MemoryAccess &access, int64_t ranks) {
 // Matrix instructions
 //===----------------------------------------------------------------------===//
 
-/// MFMA instructions of one task for an op: 16 x 16 x 32, also for weights that are widened.
+/// MFMA instructions of one task for an op: 16 x 16 x 32, also for weights that are widened, and
+/// 16 x 16 x 128 where both sides are codes.
 int64_t mfmasOf(Operation &op) {
-  auto product = [](int64_t rows, int64_t columns, int64_t depth) {
+  auto product = [](int64_t rows, int64_t columns, int64_t depth, int64_t step = gfx950::kMfmaK) {
     return llvm::divideCeil(rows, gfx950::kMfmaM) * llvm::divideCeil(columns, gfx950::kMfmaN) *
-           llvm::divideCeil(depth, gfx950::kMfmaK);
+           llvm::divideCeil(depth, step);
   };
   return llvm::TypeSwitch<Operation *, int64_t>(&op)
       .Case<ContractOp>([&](ContractOp o) {
         auto stream = o.getWeights().getDefiningOp<StreamOp>();
         return listOf(stream).value_or(1) *
-               product(stream.getRowCount(), o.getRowCount(), stream.getDepth());
+               product(stream.getRowCount(), o.getRowCount(), stream.getDepth(),
+                       o.getScales() ? gfx950::kMfmaMxK : gfx950::kMfmaK);
       })
       .Case<ProductOp>([&](ProductOp o) {
         SmallVector<int64_t> shape = o.getResultShape();

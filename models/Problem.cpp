@@ -31,6 +31,9 @@ std::vector<double> HostTensor::values() const {
     case ElementType::E8M0:
       result[i] = numeric::decodeE8M0(*at);
       break;
+    case ElementType::FP8E4M3:
+      result[i] = numeric::decode(numeric::kFp8E4M3, *at);
+      break;
     }
   }
   return result;

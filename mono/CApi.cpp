@@ -172,6 +172,8 @@ static mono_element describe(ElementType element) {
     return MONO_FP4_E2M1;
   case ElementType::E8M0:
     return MONO_E8M0;
+  case ElementType::FP8E4M3:
+    return MONO_FP8_E4M3;
   }
   return MONO_BF16;
 }

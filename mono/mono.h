@@ -139,7 +139,8 @@ typedef enum mono_element MONO_OPEN {
   MONO_F32 = 1,
   MONO_I32 = 2,
   MONO_FP4_E2M1 = 3, /* two a byte, the even element in the low nibble */
-  MONO_E8M0 = 4      /* scale of 32 FP4 elements */
+  MONO_E8M0 = 4,     /* scale of 32 FP4 or FP8 elements */
+  MONO_FP8_E4M3 = 5
 } mono_element;
 
 /* One kernel argument of the caller. */

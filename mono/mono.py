@@ -20,7 +20,7 @@ _ABI_VERSION = 1
  OUT_OF_MEMORY, INTERNAL_ERROR) = range(9)
 
 _ACCESS = ("read", "write", "update")
-_ELEMENTS = ("bf16", "f32", "i32", "f4E2M1FN", "f8E8M0FNU")
+_ELEMENTS = ("bf16", "f32", "i32", "f4E2M1FN", "f8E8M0FNU", "f8E4M3FN")
 
 
 class Error(Exception):
@@ -284,6 +284,7 @@ _DL_TYPES = {
     "f32": {(_DL_FLOAT, 32)},
     "i32": {(_DL_INT, 32)},
     "f8E8M0FNU": {(_DL_UINT, 8)},
+    "f8E4M3FN": {(_DL_UINT, 8)},
 }
 _capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _capsule_pointer.restype = ctypes.c_void_p

@@ -21,17 +21,19 @@ StringRef elementName(ElementType element) {
     return "f4E2M1FN";
   case ElementType::E8M0:
     return "f8E8M0FNU";
+  case ElementType::FP8E4M3:
+    return "f8E4M3FN";
   }
   return "";
 }
 
 Expected<ElementType> parseElementType(StringRef name) {
   for (ElementType element : {ElementType::BF16, ElementType::F32, ElementType::I32,
-                              ElementType::FP4E2M1, ElementType::E8M0})
+                              ElementType::FP4E2M1, ElementType::E8M0, ElementType::FP8E4M3})
     if (name == elementName(element))
       return element;
-  return makeError("expected element type bf16, f32, i32, f4E2M1FN or f8E8M0FNU, but got '{}'",
-                   name);
+  return makeError(
+      "expected element type bf16, f32, i32, f4E2M1FN, f8E8M0FNU or f8E4M3FN, but got '{}'", name);
 }
 
 unsigned elementBits(ElementType element) {
@@ -44,6 +46,7 @@ unsigned elementBits(ElementType element) {
   case ElementType::FP4E2M1:
     return 4;
   case ElementType::E8M0:
+  case ElementType::FP8E4M3:
     return 8;
   }
   return 0;
@@ -109,6 +112,8 @@ static std::optional<int64_t> laneShare(ElementType element) {
     return 8;
   case ElementType::FP4E2M1:
     return 32;
+  case ElementType::FP8E4M3:
+    return 16;
   case ElementType::E8M0:
     return 1;
   case ElementType::F32:
@@ -116,6 +121,12 @@ static std::optional<int64_t> laneShare(ElementType element) {
     break;
   }
   return std::nullopt;
+}
+
+/// Columns of a matrix in mfma_rows<16> come in so many: those of a tile, for scales those of the
+/// smallest tile of what they scale.
+static int64_t columnUnit(ElementType element, int64_t share) {
+  return element == ElementType::E8M0 ? 4 * 16 / 32 : 4 * share;
 }
 
 Error TensorType::check() const {
@@ -129,15 +140,16 @@ Error TensorType::check() const {
     return Error::success();
   std::optional<int64_t> share = laneShare(element);
   if (!share)
-    return makeError("layout mfma_rows<16>: expected element type bf16, f4E2M1FN or f8E8M0FNU, but "
-                     "got {}",
+    return makeError("layout mfma_rows<16>: expected element type bf16, f4E2M1FN, f8E4M3FN or "
+                     "f8E8M0FNU, but got {}",
                      elementName(element));
   size_t axes = shape.size();
-  if (axes < 2 || shape[axes - 2] % tileRows != 0 || shape[axes - 1] % (4 * *share) != 0)
+  int64_t unit = columnUnit(element, *share);
+  if (axes < 2 || shape[axes - 2] % tileRows != 0 || shape[axes - 1] % unit != 0)
     return makeError(
         "layout mfma_rows<16>: expected a {} shape [..., N, K] with N a multiple of 16 "
         "and K a multiple of {}, but got {}",
-        elementName(element), 4 * *share, formatShape(shape));
+        elementName(element), unit, formatShape(shape));
   return Error::success();
 }
 

@@ -13,10 +13,10 @@
 namespace mono {
 
 /// FP4E2M1 is packed two a byte, the even element of the last dimension in the low nibble; E8M0 is
-/// the scale of 32 such elements (OCP MX).
-enum class ElementType { BF16, F32, I32, FP4E2M1, E8M0 };
+/// the scale of 32 codes of that or of FP8E4M3 (OCP MX).
+enum class ElementType { BF16, F32, I32, FP4E2M1, E8M0, FP8E4M3 };
 
-/// Name as manifests spell it: "bf16", "f32", "i32", "f4E2M1FN", "f8E8M0FNU".
+/// Name as manifests spell it: "bf16", "f32", "i32", "f4E2M1FN", "f8E8M0FNU", "f8E4M3FN".
 llvm::StringRef elementName(ElementType element);
 /// Error for a name no element type has.
 llvm::Expected<ElementType> parseElementType(llvm::StringRef name);
@@ -29,9 +29,9 @@ enum class Layout {
   RowMajor,
   /// "mfma_rows<16>": matrices [..., N, K] whose 16-row tiles are A operands of MFMA, what a lane
   /// supplies in one piece (CDNA4 ISA 7.1.4, 7.1.5): [N/16][K/(4 share)][4][16][share], where lane
-  /// 16 g + r holds group g of row r. bf16: a share is 8 elements, 16 bytes (16x16x32). f4E2M1FN:
-  /// 32
-  /// elements, 16 bytes (16x16x128). f8E8M0FNU, the scales of such a matrix: one.
+  /// 16 g + r holds group g of row r. A share of bf16 is 8 elements (16x16x32), of f4E2M1FN 32, of
+  /// f8E4M3FN 16, all 16 bytes (16x16x128). f8E8M0FNU, the scales of such matrices: one, and K is
+  /// what f8E4M3FN makes it, a multiple of 2.
   MfmaRows16,
 };
 

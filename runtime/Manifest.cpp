@@ -45,7 +45,8 @@ static void readTensorType(JsonFields &fields, TensorType &type) {
                          {"f32", ElementType::F32},
                          {"i32", ElementType::I32},
                          {"f4E2M1FN", ElementType::FP4E2M1},
-                         {"f8E8M0FNU", ElementType::E8M0}});
+                         {"f8E8M0FNU", ElementType::E8M0},
+                         {"f8E4M3FN", ElementType::FP8E4M3}});
 }
 
 static void checkType(JsonFields &fields, const TensorType &type) {

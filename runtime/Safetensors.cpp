@@ -53,6 +53,8 @@ DType dtypeOf(ElementType element) {
   case ElementType::FP4E2M1:
   case ElementType::E8M0:
     return DType::U8;
+  case ElementType::FP8E4M3:
+    return DType::F8E4M3;
   }
   return DType::F32;
 }

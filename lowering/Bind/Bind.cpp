@@ -3,6 +3,7 @@
 
 #include "dialect/Mono.h"
 #include "dialect/Nearest.h"
+#include "lowering/ParamValue.h"
 #include "lowering/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -23,13 +24,13 @@ using namespace mono;
 
 namespace {
 
-/// Splits the `NAME=INT` options.
+/// Splits the `NAME=INT` options; a format's name is its number.
 LogicalResult parseParams(ModuleOp module, ArrayRef<std::string> options,
                           llvm::StringMap<int64_t> &values) {
   for (StringRef option : options) {
     auto [name, text] = option.split('=');
     int64_t value;
-    if (name.empty() || text.getAsInteger(10, value))
+    if (name.empty() || !parseParamValue(text, value))
       return module.emitError() << "expected a parameter as NAME=INT, but got '" << option << "'";
     if (!values.try_emplace(name, value).second)
       return module.emitError() << "expected one value for parameter '" << name
@@ -45,10 +46,11 @@ LogicalResult bindParam(ParamOp param, const llvm::StringMap<int64_t> &values) {
     value = given->second;
   if (!value)
     return param.emitError() << "expected a value for parameter '" << param.getName() << "' (-D "
-                             << param.getName() << "=INT, " << param.describeSet() << ")";
+                             << param.getName() << (param.getFormats() ? "=FORMAT, " : "=INT, ")
+                             << param.describeSet() << ")";
   if (!param.admits(*value))
     return param.emitError() << "expected parameter '" << param.getName() << "' in "
-                             << param.describeSet() << ", but got " << *value;
+                             << param.describeSet() << ", but got " << param.describe(*value);
   OpBuilder builder(param);
   Value constant = arith::ConstantIndexOp::create(builder, param.getLoc(), *value);
   param.replaceAllUsesWith(constant);

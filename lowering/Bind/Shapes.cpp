@@ -4,6 +4,7 @@
 #include "dialect/Describe.h"
 #include "dialect/Exprs.h"
 #include "dialect/Mono.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -216,8 +217,31 @@ LogicalResult setElementwise(Operation *op) {
   return success();
 }
 
+/// Fixes an element type that a parameter decides.
+LogicalResult choose(OperandOp op) {
+  if (!op.getAlternative())
+    return success();
+  IntegerAttr choice;
+  if (!matchPattern(op.getChoice(), m_Constant(&choice)))
+    return op.emitError() << "expected an element type that parameters decide";
+  if (choice.getInt() != 0)
+    op.setElement(*op.getAlternative());
+  op.removeAlternativeAttr();
+  op.getChoiceMutable().clear();
+  return success();
+}
+
+/// True for an operand, mailbox or region that has no elements with these parameters.
+bool isEmpty(Value declared) { return llvm::is_contained(declaredBy(declared)->shape, 0); }
+
 LogicalResult refine(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<OperandOp>([](OperandOp o) { return choose(o); })
+      .Case<StreamOp>([](StreamOp o) {
+        if (o.getScales() && isEmpty(o.getScales()))
+          o.getScalesMutable().clear();
+        return success();
+      })
       .Case<LoadOp>([](LoadOp o) { return setShape(o, o.getResult(), o.getStaticSizes()); })
       .Case<ReceiveOp>([](ReceiveOp o) {
         if (!o.getResult())
@@ -249,6 +273,7 @@ LogicalResult refine(Operation *op) {
           return failure();
         return o.getValues() ? setShape(o, o.getValues(), shape) : success();
       })
+      .Case<arith::ScalingTruncFOp>([](Operation *o) { return setElementwise(o); })
       .Case<tensor::EmptyOp>([](tensor::EmptyOp o) {
         if (failed(setSizes(o, o.getDynamicSizes())))
           return failure();
@@ -302,8 +327,7 @@ LogicalResult dropEmpty(ScheduleOp schedule) {
       op.erase();
       continue;
     }
-    if (!isa<OperandOp, MailboxOp, RegionOp>(op) ||
-        !llvm::is_contained(declaredBy(op.getResult(0))->shape, 0))
+    if (!isa<OperandOp, MailboxOp, RegionOp>(op) || !isEmpty(op.getResult(0)))
       continue;
     if (!op.use_empty()) {
       InFlightDiagnostic diag = (*op.user_begin())->emitError()

@@ -28,11 +28,12 @@ static SmallVector<Grain> grainsOf(const MemoryAccess &access) {
     return {{last - 1, gfx950::kMfmaM, "the tile of #mono.mfma_rows<16>"},
             {last, *mfmaTileDepth(declaredBy(access.memory)->element),
              "the tile of #mono.mfma_rows<16>"}};
-  if (isa<ContractOp>(access.op))
-    return {{1, 8, "16-byte loads"}};
+  if (auto contract = dyn_cast<ContractOp>(access.op);
+      contract && access.memory == contract.getSource())
+    return {{1, contract.getDepthGrain(), contract.getScales() ? "a scale" : "16-byte loads"}};
   auto mailbox = access.memory.getDefiningOp<MailboxOp>();
-  if (mailbox && mailbox.getElement().isBF16())
-    return {{last, 2, "two bf16 share a tagged word"}};
+  if (int64_t share = mailbox ? elementsOfWord(mailbox.getElement()) : 1; share > 1)
+    return {{last, share, "so many share a tagged word"}};
   return {};
 }
 

@@ -152,6 +152,10 @@ SmallVector<Raw> furtherAccesses(Operation *op) {
         result.push_back(wholeAccess(o.getSource(), /*writes=*/false));
         result.push_back(wholeAccess(o.getRegion(), /*writes=*/true));
       })
+      .Case<ContractOp>([&](ContractOp o) {
+        if (o.getScales())
+          result.push_back(wholeAccess(o.getScales(), /*writes=*/false));
+      })
       .Case<ScatterOp>([&](ScatterOp o) { result.push_back(scatteredColumns(o)); })
       .Case<GatherOp>([&](GatherOp o) {
         result.push_back(wholeAccess(o.getSource(), /*writes=*/false));

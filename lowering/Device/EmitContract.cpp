@@ -146,12 +146,21 @@ LogicalResult Emitter::emitContract(ContractOp op) {
   return success();
 }
 
+Value Emitter::pinned(Value sum) {
+  return LLVM::InlineAsmOp::create(b, sum.getType(), ValueRange{sum}, "", "=v,0",
+                                   /*has_side_effects=*/true, /*is_align_stack=*/false,
+                                   LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(),
+                                   ArrayAttr())
+      .getRes();
+}
+
 void Emitter::sumOverWaves(ContractOp op, ArrayRef<Value> sums, int64_t splitK, int64_t scratch) {
   auto result = cast<RankedTensorType>(op.getType());
   int64_t rows = result.getShape()[0], columns = result.getShape()[1];
   int64_t elements = result.getNumElements(), rowTiles = sums.size();
   // Lane l holds features 4 * (l / 16) ..+ 4 of row l mod 16 of each tile (CDNA4 ISA 7.1.4).
   Value row = modulo(lane, gfx950::kMfmaN);
+  SmallVector<Value> made = llvm::map_to_vector(sums, [&](Value sum) { return pinned(sum); });
   willWrite(scratch, splitK * elements * 4);
   guard(lessThan(row, rows), [&] {
     Value part = mul(modulo(wave, splitK), elements);
@@ -159,7 +168,7 @@ void Emitter::sumOverWaves(ContractOp op, ArrayRef<Value> sums, int64_t splitK, 
                             mul(divide(lane, gfx950::kMfmaN), 4));
     Value at = add(add(part, mul(row, columns)), firstColumn);
     for (int64_t tile = 0; tile < rowTiles; ++tile)
-      ldsStore(scratch, splitK * elements, add(at, tile * gfx950::kMfmaM), sums[tile]);
+      ldsStore(scratch, splitK * elements, add(at, tile * gfx950::kMfmaM), made[tile]);
   });
   setTile(op.getResult(), sumOfParts(scratch, result, splitK));
 }

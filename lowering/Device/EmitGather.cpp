@@ -36,8 +36,8 @@ Value Emitter::loadOrZero(Value valid, VectorType type, function_ref<Value()> lo
       .getResult(0);
 }
 
-void Emitter::storeToRegion(RegionOp region, RankedTensorType type, ArrayRef<Value> chunks) {
-  Distribution d = distributionOf(type);
+void Emitter::storeToRegion(RegionOp region, RankedTensorType type, const Distribution &d,
+                            ArrayRef<Value> chunks) {
   int64_t elements = region.getBytes() * 8 / type.getElementTypeBitWidth();
   SmallVector<int64_t> strides = memoryStrides(region.getResult());
   willWrite(*region.getOffset(), region.getBytes());
@@ -145,7 +145,7 @@ LogicalResult Emitter::emitGather(GatherOp op) {
   if (op.getResult())
     setTile(op.getResult(), std::move(chunks));
   else
-    storeToRegion(op.getRegion().getDefiningOp<RegionOp>(), type, chunks);
+    storeToRegion(op.getRegion().getDefiningOp<RegionOp>(), type, distributionOf(type), chunks);
   return success();
 }
 

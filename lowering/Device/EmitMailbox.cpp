@@ -4,6 +4,7 @@
 // model gfx942).
 #include "lowering/Device/Emitter.h"
 
+#include "dialect/Describe.h"
 #include "dialect/Exprs.h"
 #include "lowering/Check/Checks.h"
 #include "lowering/Place/Scratch.h"
@@ -22,8 +23,10 @@ static constexpr int64_t kPollBatch = 16;
 /// System scope crosses devices, agent scope stays on one (scope bits: CDNA4 ISA 9.1.10).
 static StringRef syncScope(bool peers) { return peers ? "" : "agent"; }
 
-/// Elements that share a word.
-static int64_t perWord(Type element) { return 32 / element.getIntOrFloatBitWidth(); }
+static int64_t scratchOf(Operation *op) {
+  auto scratch = op->getAttrOfType<IntegerAttr>(kScratchAttr);
+  return scratch ? scratch.getInt() : 0;
+}
 
 /// Bytes from a slot to the next. Slots of peers mailboxes are as far apart as the memory says that
 /// this kernel may share with others: behind the addresses of the peer table.
@@ -73,7 +76,7 @@ Value Emitter::tagOf(Value word) {
 
 SmallVector<Value> Emitter::packWords(Value chunk) {
   auto type = cast<VectorType>(chunk.getType());
-  int64_t share = perWord(type.getElementType());
+  int64_t share = elementsOfWord(type.getElementType());
   auto i64 = b.getI64Type();
   Value high = arith::ShLIOp::create(b, arith::ExtUIOp::create(b, i64, tag),
                                      arith::ConstantIntOp::create(b, i64, 32));
@@ -91,17 +94,37 @@ Value Emitter::unpackWords(ArrayRef<Value> payloads, Type element) {
   int64_t count = payloads.size();
   Value words =
       vector::FromElementsOp::create(b, VectorType::get({count}, b.getI32Type()), payloads);
-  return vector::BitCastOp::create(b, VectorType::get({count * perWord(element)}, element), words);
+  return vector::BitCastOp::create(b, VectorType::get({count * elementsOfWord(element)}, element),
+                                   words);
+}
+
+Distribution Emitter::wordsOf(RankedTensorType type) const {
+  return {type, threadCount, elementsOfWord(type.getElementType())};
+}
+
+/// Codes whose words lie across threads are put together in LDS.
+SmallVector<Value> Emitter::inWords(Value tensor, int64_t scratch) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  Distribution d = wordsOf(type);
+  if (d.width == distributionOf(type).width)
+    return SmallVector<Value>(inRegisters(tensor));
+  int64_t home = inLds(tensor, scratch);
+  willRead(home, d.elements * type.getElementTypeBitWidth() / 8);
+  SmallVector<Value> chunks;
+  for (int64_t chunk = 0; chunk < d.chunks; ++chunk)
+    chunks.push_back(
+        ldsLoad(home, type.getElementType(), d.elements, firstElement(d, chunk), d.width));
+  return chunks;
 }
 
 LogicalResult Emitter::emitPost(PostOp op) {
   auto mailbox = op.getMailbox().getDefiningOp<MailboxOp>();
   bool peers = mailbox.getScope() == Scope::Peers;
   auto type = cast<RankedTensorType>(op.getValue().getType());
-  Distribution d = distributionOf(type);
+  Distribution d = wordsOf(type);
   SmallVector<int64_t> strides = stridesOf(staticValues(mailbox.getShape()));
   SmallVector<Value> offsets = evaluate(op.getOffsets(), op.getOffsetArgs());
-  SmallVector<Value> chunks(inRegisters(op.getValue()));
+  SmallVector<Value> chunks = inWords(op.getValue(), scratchOf(op));
   SmallVector<Value> targets;
   if (peers)
     for (int64_t peer = 0; peer < ranks; ++peer)
@@ -116,7 +139,7 @@ LogicalResult Emitter::emitPost(PostOp op) {
     forOwners(d, chunk, [&, value = value](Value first) {
       SmallVector<Value> words = packWords(value);
       Value at = divide(address(offsets, unflatten(first, type.getShape()), strides),
-                        perWord(type.getElementType()));
+                        elementsOfWord(type.getElementType()));
       for (Value target : targets)
         for (auto [i, word] : llvm::enumerate(words))
           LLVM::StoreOp::create(b, word, wordPointer(target, add(at, i)), /*alignment=*/8,
@@ -181,11 +204,11 @@ LogicalResult Emitter::emitReceiveRows(ReceiveRowsOp op) {
   Type element = mailbox.getElement();
   int64_t count = cast<RankedTensorType>(op.getRows().getType()).getNumElements();
   auto type = RankedTensorType::get({count, columns}, element);
-  Distribution d = distributionOf(type);
+  Distribution d = wordsOf(type);
   int64_t indices = inLds(op.getRows(), op->getAttrOfType<IntegerAttr>(kScratchAttr).getInt());
   willRead(indices, count * 4);
   Value slot = ownSlot(mailbox);
-  int64_t perChunk = d.width / perWord(element);
+  int64_t perChunk = d.width / elementsOfWord(element);
 
   // A row outside the mailbox waits for the last one, which comes too, and is zero.
   SmallVector<Value> words, valid;
@@ -195,19 +218,20 @@ LogicalResult Emitter::emitReceiveRows(ReceiveRowsOp op) {
     valid.push_back(arith::CmpIOp::create(b, arith::CmpIPredicate::ule, row, last));
     Value clamped =
         arith::IndexCastUIOp::create(b, b.getIndexType(), arith::MinUIOp::create(b, row, last));
-    Value at = divide(add(mul(clamped, columns), column), perWord(element));
+    Value at = divide(add(mul(clamped, columns), column), elementsOfWord(element));
     for (int64_t i = 0; i < perChunk; ++i)
       words.push_back(add(at, i));
   }
   SmallVector<Value> payloads = pollAll(mailbox, slot, words);
-  Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(chunkType(type))));
+  auto chunkOfWords = VectorType::get({d.width}, element);
+  Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(chunkOfWords)));
   SmallVector<Value> chunks;
   for (int64_t chunk = 0; chunk < d.chunks; ++chunk) {
     Value value = unpackWords(ArrayRef(payloads).slice(chunk * perChunk, perChunk), element);
     chunks.push_back(arith::SelectOp::create(b, valid[chunk], value, zero));
   }
   hazards.recordReceive();
-  storeToRegion(region, type, chunks);
+  storeToRegion(region, type, d, chunks);
   return success();
 }
 
@@ -219,10 +243,10 @@ LogicalResult Emitter::emitReceive(ReceiveOp op) {
   int64_t terms = op.getSum() ? sizes.front() : 1;
   ArrayRef<int64_t> shape = ArrayRef(sizes).drop_front(op.getSum() ? 1 : 0);
   auto type = RankedTensorType::get(shape, element);
-  Distribution d = distributionOf(type);
+  Distribution d = wordsOf(type);
   SmallVector<Value> offsets = evaluate(op.getOffsets(), op.getOffsetArgs());
   Value slot = ownSlot(mailbox);
-  int64_t words = d.width / perWord(element);
+  int64_t words = d.width / elementsOfWord(element);
 
   auto region = op.getRegion() ? op.getRegion().getDefiningOp<RegionOp>() : RegionOp();
   if (region)
@@ -256,11 +280,11 @@ LogicalResult Emitter::emitReceive(ReceiveOp op) {
   };
 
   /// Words of a chunk whose first element is `first`, term by term.
-  auto wordsOf = [&](Value first, SmallVectorImpl<Value> &indices) {
-    Value at = divide(address(offsets, unflatten(first, shape), strides), perWord(element));
+  auto addWords = [&](Value first, SmallVectorImpl<Value> &indices) {
+    Value at = divide(address(offsets, unflatten(first, shape), strides), elementsOfWord(element));
     for (int64_t term = 0; term < terms; ++term)
       for (int64_t i = 0; i < words; ++i)
-        indices.push_back(add(at, term * strides.front() / perWord(element) + i));
+        indices.push_back(add(at, term * strides.front() / elementsOfWord(element) + i));
   };
 
   // As many full chunks at a time as fit a round; a chunk that some threads have no part of alone.
@@ -270,7 +294,7 @@ LogicalResult Emitter::emitReceive(ReceiveOp op) {
       SmallVector<Type> types(terms * words, b.getI32Type());
       SmallVector<Value> payloads = ownersOrZero(d, chunk, types, [&](Value first) {
         SmallVector<Value> indices;
-        wordsOf(first, indices);
+        addWords(first, indices);
         return pollAll(mailbox, slot, indices);
       });
       finish(chunk++, payloads);
@@ -279,7 +303,7 @@ LogicalResult Emitter::emitReceive(ReceiveOp op) {
     int64_t begin = chunk;
     SmallVector<Value> indices;
     for (; chunk < d.chunks && d.full(chunk) && chunk - begin < perRound; ++chunk)
-      wordsOf(firstElement(d, chunk), indices);
+      addWords(firstElement(d, chunk), indices);
     SmallVector<Value> payloads = pollAll(mailbox, slot, indices);
     for (int64_t done = begin; done < chunk; ++done)
       finish(done, ArrayRef(payloads).slice((done - begin) * terms * words, terms * words));

@@ -129,6 +129,8 @@ void ProductEmitter::emitItem(Value item) {
   Value rowTile = e.divide(tile, plan.columnBlocks());
   Value columnTile = e.mul(e.modulo(tile, plan.columnBlocks()), plan.block);
   SmallVector<Value> sums = multiply(rowTile, columnTile, e.mul(part, plan.steps));
+  for (Value &sum : sums)
+    sum = e.pinned(sum);
   for (auto [index, sum] : llvm::enumerate(sums))
     store(part, rowTile, e.add(columnTile, int64_t(index)), sum);
 }

@@ -1,7 +1,9 @@
-// Contractions with MXFP4 weights: widened to bf16 with their scales, which is exact, and
-// multiplied by MFMA 16x16x32 bf16; one matrix, or those of a list that is known at run time only.
+// Contractions with MX weights of one matrix, or of those a list names at run time: widened to bf16
+// with their scales and multiplied by MFMA 16x16x32 bf16, or as they are with activations of codes
+// by MFMA 16x16x128 with scales.
 #include "lowering/Device/Emitter.h"
 
+#include "dialect/Describe.h"
 #include "dialect/Exprs.h"
 #include "dialect/target/Gfx950.h"
 #include "lowering/Place/Scratch.h"
@@ -16,13 +18,12 @@ using namespace mlir;
 
 namespace mono {
 
-/// Tiles a wavefront may have in flight over all row tiles: 8 KiB a wavefront, 64 KiB a workgroup.
-static constexpr int64_t kMaxTilesInFlight = 8;
+/// Pieces a wavefront may have in flight over all row tiles: 8 KiB a wavefront, 64 KiB a workgroup.
+static constexpr int64_t kMaxPiecesInFlight = 8;
 
-/// Bytes of a tile of 16 rows by 128 columns, what one lane holds of it, and bytes of its scales.
-static constexpr int64_t kTileBytes = gfx950::kMfmaM * gfx950::kMfmaMxK / 2;
-static constexpr int64_t kLaneBytes = kTileBytes / gfx950::kWaveSize;
-static constexpr int64_t kScaleBytes = kTileBytes * 2 / gfx950::kMxBlock;
+/// What a lane holds of a tile in memory, a piece, and the tile's bytes.
+static constexpr int64_t kLaneBytes = 16;
+static constexpr int64_t kPieceBytes = kLaneBytes * gfx950::kWaveSize;
 
 static int64_t scratchOf(Operation *op) {
   return op->getAttrOfType<IntegerAttr>(kScratchAttr).getInt();
@@ -58,15 +59,28 @@ Value Emitter::leadingEntries(int64_t list, int64_t count, int64_t bound) {
   return total;
 }
 
+/// Whether the weights meet activations of codes.
+static bool meetsCodes(StreamOp stream) {
+  return llvm::any_of(stream->getUsers(), [](Operation *user) {
+    auto contract = dyn_cast<ContractOp>(user);
+    return contract && contract.getScales();
+  });
+}
+
 LogicalResult Emitter::emitScaledStream(StreamOp op) {
   SmallVector<Value> offsets = evaluate(op.getOffsets(), op.getOffsetArgs());
-  int64_t axes = offsets.size(), waves = threadCount / gfx950::kWaveSize;
+  int64_t axes = offsets.size(), waves = threadCount / gfx950::kWaveSize, splitK = op.getSplitK();
+  int64_t pieceDepth = *mfmaTileDepth(op.getSource().getDefiningOp<OperandOp>().getElement());
   ScaledStream stream;
   stream.op = op;
-  stream.rowTiles = op.getRowCount() / gfx950::kMfmaM;
-  stream.tilesPerGroup = op.getDepth() / gfx950::kMfmaMxK;
-  stream.rowTile = divide(offsets[axes - 2], gfx950::kMfmaM);
-  stream.depthTile = divide(offsets[axes - 1], gfx950::kMfmaMxK);
+  stream.depth = meetsCodes(op) ? gfx950::kMfmaMxK : pieceDepth;
+  stream.pieces = stream.depth / pieceDepth;
+  stream.rowTiles = op.getRowCount() / gfx950::kMfmaM / (waves / splitK);
+  stream.tilesPerGroup = op.getDepth() / stream.depth;
+  // Wavefront w takes share w / split_k of the rows and, of the tiles, w mod split_k + i * split_k.
+  stream.rowTile =
+      add(divide(offsets[axes - 2], gfx950::kMfmaM), mul(divide(wave, splitK), stream.rowTiles));
+  stream.depthOffset = offsets[axes - 1];
   int64_t groups = 1;
   stream.end = constant(stream.tilesPerGroup);
   if (op.getGroups()) {
@@ -75,10 +89,11 @@ LogicalResult Emitter::emitScaledStream(StreamOp op) {
     Value count = leadingEntries(*stream.list, groups, shapeOf(op.getSource()).front());
     stream.end = mul(count, stream.tilesPerGroup);
   }
-  int64_t most = llvm::divideCeil(groups * stream.tilesPerGroup, waves);
-  stream.window = std::clamp<int64_t>(kMaxTilesInFlight / stream.rowTiles, 1, most);
+  int64_t most = llvm::divideCeil(groups * stream.tilesPerGroup, splitK);
+  stream.window =
+      std::clamp<int64_t>(kMaxPiecesInFlight / (stream.rowTiles * stream.pieces), 1, most);
   for (int64_t i = 0; i < stream.window; ++i)
-    issueScaled(stream, add(wave, i * waves), stream.inFlight);
+    issueScaled(stream, add(modulo(wave, splitK), i * splitK), stream.inFlight);
   // All of the window goes out before anything else: the scheduler would rather save registers.
   ROCDL::SchedBarrier::create(b, /*mask=*/0);
   scaledStreams[op.getResult()] = std::move(stream);
@@ -90,12 +105,17 @@ void Emitter::issueScaled(ScaledStream &stream, Value tile, SmallVectorImpl<Valu
   auto data = VectorType::get({4}, b.getI32Type());
   SmallVector<int64_t> shape = shapeOf(stream.op.getSource());
   int64_t rowTilesOfMatrix = shape.end()[-2] / gfx950::kMfmaM;
-  int64_t tilesOfRow = shape.back() / gfx950::kMfmaMxK;
+  int64_t pieceDepth = stream.depth / stream.pieces;
+  // Of a tile of rows: its codes, and its scales, 16 for each 32 columns.
+  int64_t codeBytes = shape.back() / pieceDepth * kPieceBytes;
+  int64_t scaleBytes = shape.back() / gfx950::kMxBlock * gfx950::kMfmaM;
   Value weights = operandMemory(stream.op.getSource().getDefiningOp<OperandOp>());
   Value scales = operandMemory(stream.op.getScales().getDefiningOp<OperandOp>());
   SmallVector<Type> types;
-  for (int64_t row = 0; row < stream.rowTiles; ++row)
-    types.append({data, i8});
+  for (int64_t row = 0; row < stream.rowTiles; ++row) {
+    types.append(stream.pieces, data);
+    types.push_back(i8);
+  }
   auto load = [&](OpBuilder &, Location) {
     Value group = arith::ConstantIntOp::create(b, b.getI64Type(), 0);
     if (stream.list) {
@@ -107,9 +127,8 @@ void Emitter::issueScaled(ScaledStream &stream, Value tile, SmallVectorImpl<Valu
       group = arith::ExtUIOp::create(b, b.getI64Type(), number);
     }
     // Groups lie further apart than 32 bits reach; within one, 32 bits do.
-    auto matrix = [&](Value memory, int64_t tileBytes) -> Value {
-      Value bytes = arith::ConstantIntOp::create(b, b.getI64Type(),
-                                                 rowTilesOfMatrix * tilesOfRow * tileBytes);
+    auto matrix = [&](Value memory, int64_t bytesOfRows) -> Value {
+      Value bytes = arith::ConstantIntOp::create(b, b.getI64Type(), rowTilesOfMatrix * bytesOfRows);
       Value offset = arith::MulIOp::create(b, group, bytes);
       return LLVM::GEPOp::create(b, memory.getType(), i8, memory, ArrayRef<LLVM::GEPArg>{offset});
     };
@@ -120,15 +139,24 @@ void Emitter::issueScaled(ScaledStream &stream, Value tile, SmallVectorImpl<Valu
       return LLVM::LoadOp::create(b, type, at, alignment, /*isVolatile=*/false,
                                   /*isNonTemporal=*/true);
     };
-    Value weightMatrix = matrix(weights, kTileBytes), scaleMatrix = matrix(scales, kScaleBytes);
-    Value first = add(mul(stream.rowTile, tilesOfRow),
-                      add(stream.depthTile, modulo(tile, stream.tilesPerGroup)));
+    Value codeMatrix = matrix(weights, codeBytes), scaleMatrix = matrix(scales, scaleBytes);
+    Value depth = add(stream.depthOffset, mul(modulo(tile, stream.tilesPerGroup), stream.depth));
+    Value code = add(mul(stream.rowTile, codeBytes),
+                     add(mul(divide(depth, pieceDepth), kPieceBytes), mul(lane, kLaneBytes)));
+    // Lane l: row l mod 16, and of four lane groups those of a block of 32 columns.
+    int64_t lanesOfBlock = gfx950::kWaveSize / (stream.depth / gfx950::kMxBlock);
+    Value ofLane =
+        lanesOfBlock == gfx950::kMfmaM
+            ? lane
+            : add(mul(divide(lane, lanesOfBlock), gfx950::kMfmaM), modulo(lane, gfx950::kMfmaM));
+    Value scale = add(mul(stream.rowTile, scaleBytes),
+                      add(mul(divide(depth, gfx950::kMxBlock), gfx950::kMfmaM), ofLane));
     SmallVector<Value> loaded;
     for (int64_t row = 0; row < stream.rowTiles; ++row) {
-      Value at = add(first, row * tilesOfRow);
-      loaded.push_back(
-          loadAt(weightMatrix, data, add(mul(at, kTileBytes), mul(lane, kLaneBytes)), kLaneBytes));
-      loaded.push_back(loadAt(scaleMatrix, i8, add(mul(at, kScaleBytes), lane), 1));
+      for (int64_t piece = 0; piece < stream.pieces; ++piece)
+        loaded.push_back(
+            loadAt(codeMatrix, data, add(code, row * codeBytes + piece * kPieceBytes), kLaneBytes));
+      loaded.push_back(loadAt(scaleMatrix, i8, add(scale, row * scaleBytes), 1));
     }
     scf::YieldOp::create(b, loaded);
   };
@@ -142,12 +170,16 @@ void Emitter::issueScaled(ScaledStream &stream, Value tile, SmallVectorImpl<Valu
   llvm::append_range(into, scf::IfOp::create(b, within, load, skip).getResults());
 }
 
-/// Eight weights, one dword, as bf16: E2M1 times a power of two is exact.
-static Value widen(ImplicitLocOpBuilder &b, Value dword, Value scale) {
+/// Eight weights as bf16: `number` of the lane's pieces of 8. E2M1 and E4M3 times a power of two
+/// are exact within the range of bf16.
+static Value widen(ImplicitLocOpBuilder &b, Value codes, int64_t number, bool fp4, Value scale) {
   auto pair = VectorType::get({2}, b.getBF16Type());
   SmallVector<Value> dwords;
-  for (int32_t byte = 0; byte < 4; ++byte) {
-    Value two = ROCDL::CvtScaleF32PkBf16Fp4Op::create(b, pair, dword, scale, byte);
+  for (int32_t i = 0; i < 4; ++i) {
+    Value dword = vector::ExtractOp::create(b, codes, fp4 ? number : 2 * number + i / 2);
+    Value two =
+        fp4 ? ROCDL::CvtScaleF32PkBf16Fp4Op::create(b, pair, dword, scale, i).getResult()
+            : ROCDL::CvtScaleF32PkBf16Fp8Op::create(b, pair, dword, scale, i % 2 == 1).getResult();
     Value bits = vector::BitCastOp::create(b, VectorType::get({1}, b.getI32Type()), two);
     dwords.push_back(vector::ExtractOp::create(b, bits, int64_t(0)));
   }
@@ -155,14 +187,9 @@ static Value widen(ImplicitLocOpBuilder &b, Value dword, Value scale) {
   return vector::BitCastOp::create(b, VectorType::get({8}, b.getBF16Type()), all);
 }
 
-SmallVector<Value> Emitter::multiplyScaled(ContractOp op, ScaledStream &stream, Value tile,
-                                           std::optional<int64_t> map, ValueRange weights,
-                                           ValueRange sums) {
-  auto region = op.getSource().getDefiningOp<RegionOp>();
-  auto bf16x8 = VectorType::get({8}, b.getBF16Type());
+std::pair<Value, Value> Emitter::activationRow(ContractOp op, ScaledStream &stream, Value tile,
+                                               std::optional<int64_t> map) {
   int64_t resultRows = op.getRowCount(), boxRows = op.getStaticSizes().front();
-  SmallVector<Value> offsets = evaluate(op.getOffsets(), op.getOffsetArgs());
-  // Lane l supplies activation row l mod 16 and, like the weights, depth 32 * (l / 16) ..+ 32.
   Value row = arith::MinUIOp::create(b, modulo(lane, gfx950::kMfmaN), constant(resultRows - 1));
   Value valid;
   if (map) {
@@ -174,8 +201,20 @@ SmallVector<Value> Emitter::multiplyScaled(ContractOp op, ScaledStream &stream, 
     Value inside = arith::MinUIOp::create(b, entry, constantI32(boxRows - 1));
     row = arith::IndexCastUIOp::create(b, b.getIndexType(), inside);
   }
-  Value depth = add(mul(modulo(tile, stream.tilesPerGroup), gfx950::kMfmaMxK),
-                    mul(divide(lane, gfx950::kMfmaN), gfx950::kMxBlock));
+  return {row, valid};
+}
+
+SmallVector<Value> Emitter::multiplyWidened(ContractOp op, ScaledStream &stream, Value tile,
+                                            std::optional<int64_t> map, ValueRange weights,
+                                            ValueRange sums) {
+  auto region = op.getSource().getDefiningOp<RegionOp>();
+  auto bf16x8 = VectorType::get({8}, b.getBF16Type());
+  bool fp4 = isa<Float4E2M1FNType>(stream.op.getSource().getDefiningOp<OperandOp>().getElement());
+  SmallVector<Value> offsets = evaluate(op.getOffsets(), op.getOffsetArgs());
+  auto [row, valid] = activationRow(op, stream, tile, map);
+  // Lane l supplies activation row l mod 16 and, like the weights, share l / 16 of the depth.
+  Value depth = add(mul(modulo(tile, stream.tilesPerGroup), stream.depth),
+                    mul(divide(lane, gfx950::kMfmaN), stream.depth / 4));
   Value at = address(offsets, {row, depth}, {region.getRowStride(), 1});
   Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(bf16x8)));
 
@@ -186,24 +225,74 @@ SmallVector<Value> Emitter::multiplyScaled(ContractOp op, ScaledStream &stream, 
     Value bits = arith::ShLIOp::create(b, exponent, constantI32(23));
     factors.push_back(arith::BitcastOp::create(b, b.getF32Type(), bits));
   }
-  for (int64_t step = 0; step < gfx950::kMfmaMxK / gfx950::kMfmaK; ++step) {
+  for (int64_t step = 0; step < stream.depth / gfx950::kMfmaK; ++step) {
     Value activation =
         ldsLoad(*region.getOffset(), b.getBF16Type(), region.getBytes() / 2, add(at, 8 * step), 8);
     if (valid)
       activation = arith::SelectOp::create(b, valid, activation, zero);
     for (int64_t tileRow = 0; tileRow < stream.rowTiles; ++tileRow) {
-      Value dword = vector::ExtractOp::create(b, weights[2 * tileRow], step);
       result[tileRow] = amdgpu::MFMAOp::create(
           b, result[tileRow].getType(), /*m=*/16, /*n=*/16, /*k=*/32, /*blocks=*/1,
-          widen(b, dword, factors[tileRow]), activation, result[tileRow]);
+          widen(b, weights[2 * tileRow], step, fp4, factors[tileRow]), activation, result[tileRow]);
     }
+  }
+  return result;
+}
+
+/// Formats of operands of MFMA f8f6f4 (CDNA4 ISA 7.1.5).
+static constexpr int64_t kE4M3 = 0, kE2M1 = 4;
+
+static Value joined(ImplicitLocOpBuilder &b, Value low, Value high) {
+  return vector::ShuffleOp::create(b, low, high, llvm::to_vector(llvm::seq<int64_t>(0, 8)));
+}
+
+SmallVector<Value> Emitter::multiplyCodes(ContractOp op, ScaledStream &stream, Value tile,
+                                          std::optional<int64_t> map, ValueRange weights,
+                                          ValueRange sums) {
+  auto region = op.getSource().getDefiningOp<RegionOp>();
+  auto scales = op.getScales().getDefiningOp<RegionOp>();
+  auto i32 = b.getI32Type();
+  SmallVector<Value> offsets = evaluate(op.getOffsets(), op.getOffsetArgs());
+  auto [row, valid] = activationRow(op, stream, tile, map);
+  Value group = divide(lane, gfx950::kMfmaN), tileOfGroup = modulo(tile, stream.tilesPerGroup);
+  // Lane l holds two pieces of 16 codes of row l mod 16, depth 16 * (l / 16) ..+ 16 of each half of
+  // the tile, but the scale of columns 32 * (l / 16) ..+ 32 (CDNA4 ISA 7.1.5).
+  Value depth = add(mul(tileOfGroup, stream.depth), mul(group, kLaneBytes));
+  Value at = divide(address(offsets, {row, depth}, {region.getRowStride(), 1}), 4);
+  auto half = [&](int64_t bytes) {
+    return ldsLoad(*region.getOffset(), i32, region.getBytes() / 4, add(at, bytes / 4), 4);
+  };
+  Value codes = joined(b, half(0), half(stream.depth / 2));
+  Value block = add(mul(tileOfGroup, stream.depth / gfx950::kMxBlock), group);
+  Value scaleAt = address({offsets[0], divide(offsets[1], gfx950::kMxBlock)}, {row, block},
+                          {scales.getRowStride(), 1});
+  Value scale = vector::ExtractOp::create(
+      b, ldsLoad(*scales.getOffset(), i32, scales.getBytes() / 4, scaleAt, 1), int64_t(0));
+  scale = arith::ShRUIOp::create(b, scale, constantI32(23)); // the exponent in byte 0
+  if (valid) {
+    Value zeros = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(codes.getType())));
+    codes = arith::SelectOp::create(b, valid, codes, zeros);
+    scale = arith::SelectOp::create(b, valid, scale, constantI32(0));
+  }
+
+  bool fp4 = stream.pieces == 1;
+  Value format = constantI32(fp4 ? kE2M1 : kE4M3), e4m3 = constantI32(kE4M3), byte = constantI32(0);
+  int64_t perRow = stream.pieces + 1;
+  SmallVector<Value> result;
+  for (auto [tileRow, sum] : llvm::enumerate(sums)) {
+    ValueRange loaded = weights.slice(tileRow * perRow, perRow);
+    Value matrix = fp4 ? loaded[0] : joined(b, loaded[0], loaded[1]);
+    Value exponent = arith::ExtUIOp::create(b, i32, loaded.back());
+    result.push_back(ROCDL::mfma_scale_f32_16x16x128_f8f6f4::create(
+        b, sum.getType(),
+        ValueRange{matrix, codes, sum, format, e4m3, byte, exponent, byte, scale}));
   }
   return result;
 }
 
 LogicalResult Emitter::emitScaledContract(ContractOp op) {
   ScaledStream &stream = scaledStreams.find(op.getWeights())->second;
-  int64_t waves = threadCount / gfx950::kWaveSize, scratch = scratchOf(op);
+  int64_t splitK = stream.op.getSplitK(), scratch = scratchOf(op);
   auto region = op.getSource().getDefiningOp<RegionOp>();
   std::optional<int64_t> map;
   int64_t mapBytes = 0;
@@ -213,6 +302,8 @@ LogicalResult Emitter::emitScaledContract(ContractOp op) {
     willRead(*map, mapBytes);
   }
   willRead(*region.getOffset(), region.getBytes());
+  if (auto scales = op.getScales() ? op.getScales().getDefiningOp<RegionOp>() : RegionOp())
+    willRead(*scales.getOffset(), scales.getBytes());
   if (stream.list)
     willRead(*stream.list,
              cast<RankedTensorType>(stream.op.getGroups().getType()).getNumElements() * 4);
@@ -221,20 +312,23 @@ LogicalResult Emitter::emitScaledContract(ContractOp op) {
   Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(sumType)));
   SmallVector<Value> carried(stream.rowTiles, zero);
   llvm::append_range(carried, stream.inFlight);
-  int64_t perSlot = 2 * stream.rowTiles, stride = waves * stream.window;
+  int64_t perSlot = (stream.pieces + 1) * stream.rowTiles, stride = splitK * stream.window;
   // Each slot of the window is multiplied and filled again, so that nothing in flight moves.
   auto loop = scf::ForOp::create(
-      b, wave, stream.end, constant(stride), carried,
+      b, modulo(wave, splitK), stream.end, constant(stride), carried,
       [&](OpBuilder &, Location, Value first, ValueRange args) {
         SmallVector<Value> sums(args.take_front(stream.rowTiles)), next;
         for (int64_t slot = 0; slot < stream.window; ++slot) {
-          Value tile = add(first, slot * waves);
+          Value tile = add(first, slot * splitK);
           ValueRange weights = args.slice(stream.rowTiles + slot * perSlot, perSlot);
           Value within = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, tile, stream.end);
           auto multiplied = scf::IfOp::create(
               b, within,
               [&](OpBuilder &, Location) {
-                scf::YieldOp::create(b, multiplyScaled(op, stream, tile, map, weights, sums));
+                auto products = op.getScales()
+                                    ? multiplyCodes(op, stream, tile, map, weights, sums)
+                                    : multiplyWidened(op, stream, tile, map, weights, sums);
+                scf::YieldOp::create(b, products);
               },
               [&](OpBuilder &, Location) { scf::YieldOp::create(b, sums); });
           sums.assign(multiplied.getResults().begin(), multiplied.getResults().end());
@@ -244,7 +338,7 @@ LogicalResult Emitter::emitScaledContract(ContractOp op) {
         scf::YieldOp::create(b, sums);
       });
   SmallVector<Value> sums(loop.getResults().take_front(stream.rowTiles));
-  sumOverWaves(op, sums, waves, scratch + llvm::alignTo(mapBytes, kLdsAlign));
+  sumOverWaves(op, sums, splitK, scratch + llvm::alignTo(mapBytes, kLdsAlign));
   return success();
 }
 

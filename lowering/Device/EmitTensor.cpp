@@ -5,6 +5,7 @@
 #include "dialect/target/Gfx950.h"
 #include "lowering/Place/Scratch.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -65,6 +66,48 @@ LogicalResult Emitter::emitElementwise(Operation *op) {
   }
   for (auto [result, list] : llvm::zip_equal(op->getResults(), results))
     setTile(result, std::move(list));
+  return success();
+}
+
+/// Up to four values, by one scale, as E4M3 in a dword.
+static Value packCodes(ImplicitLocOpBuilder &b, ArrayRef<Value> values, Value scale) {
+  auto i16x2 = VectorType::get({2}, b.getI16Type());
+  Value codes = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(i16x2)));
+  for (size_t i = 0; i < values.size(); i += 2)
+    codes = ROCDL::CvtScaleF32PkFp8F32Op::create(b, i16x2, codes, values[i], values[i + 1], scale,
+                                                 /*dstLoHiSel=*/i > 0);
+  Value bits = vector::BitCastOp::create(b, VectorType::get({1}, b.getI32Type()), codes);
+  return vector::ExtractOp::create(b, bits, int64_t(0));
+}
+
+LogicalResult Emitter::emitScalingTrunc(arith::ScalingTruncFOp op) {
+  auto type = cast<RankedTensorType>(op.getType());
+  auto from = cast<RankedTensorType>(op.getIn().getType());
+  auto scale = cast<RankedTensorType>(op.getScale().getType());
+  Distribution d = distributionOf(type);
+  if (!isa<Float8E4M3FNType>(type.getElementType()) || !from.getElementType().isF32() ||
+      !scale.getElementType().isF32() || d.width % 2 != 0)
+    return op.emitError() << "expected f32 by f32 to f8E4M3FN with rows of an even length, but got "
+                          << from << " by " << scale << " to " << type;
+  SmallVector<Value> values(inRegisters(op.getIn())), scales(inRegisters(op.getScale())), chunks;
+  for (auto [chunk, scaleOfChunk] : llvm::zip_equal(values, scales)) {
+    // The instruction takes one scale for two values.
+    auto same = scaleOfChunk.getDefiningOp<vector::BroadcastOp>();
+    if (!same)
+      return op.emitError() << "expected scales that linalg.broadcast repeats along the last axis";
+    SmallVector<Value> elements, dwords;
+    for (int64_t i = 0; i < d.width; ++i)
+      elements.push_back(vector::ExtractOp::create(b, chunk, i));
+    for (size_t i = 0; i < elements.size(); i += 4)
+      dwords.push_back(packCodes(b, ArrayRef(elements).slice(i).take_front(4), same.getSource()));
+    int64_t count = dwords.size();
+    Value all = vector::FromElementsOp::create(b, VectorType::get({count}, b.getI32Type()), dwords);
+    Value codes =
+        vector::BitCastOp::create(b, VectorType::get({4 * count}, type.getElementType()), all);
+    auto whole = llvm::to_vector(llvm::seq<int64_t>(0, d.width));
+    chunks.push_back(vector::ShuffleOp::create(b, codes, codes, whole));
+  }
+  setTile(op.getOut(), std::move(chunks));
   return success();
 }
 

@@ -160,6 +160,7 @@ LogicalResult Emitter::emitOp(Operation *op) {
       .Case<PostOp>([&](auto o) { return emitPost(o); })
       .Case<ReceiveOp>([&](auto o) { return emitReceive(o); })
       .Case<SelectOp>([&](auto o) { return emitSelect(o); })
+      .Case<arith::ScalingTruncFOp>([&](auto o) { return emitScalingTrunc(o); })
       .Case<linalg::ReduceOp>([&](auto o) { return emitReduce(o); })
       .Case<linalg::BroadcastOp>([&](auto o) { return emitBroadcast(o); })
       .Case<linalg::TransposeOp>([&](auto o) { return emitTranspose(o); })

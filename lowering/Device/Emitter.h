@@ -5,6 +5,7 @@
 #include "dialect/Mono.h"
 #include "lowering/Device/Distribution.h"
 #include "lowering/Device/KernelBuilder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -32,18 +33,20 @@ struct WeightStream {
   llvm::SmallVector<mlir::Value> inFlight; ///< vector<8xbf16>: [window][rowTiles]
 };
 
-/// What a mono.stream of MXFP4 weights has in flight. A wavefront takes the 128-deep tiles of all
-/// groups in turn with the others: tiles wave, wave + waves, ... of `end`.
+/// What a mono.stream of MX weights has in flight. The wavefronts that share the depth take the
+/// tiles of all groups in turn: tile w mod split_k, then every split_k-th up to `end`.
 struct ScaledStream {
   StreamOp op;
-  int64_t rowTiles = 0;                    ///< 16-row tiles of the task
-  int64_t tilesPerGroup = 0;               ///< 128-deep tiles of the box of one group
+  int64_t depth = 0;                       ///< of a tile: what one lane multiplies at a time
+  int64_t pieces = 0;                      ///< 16-byte pieces a lane holds of a tile
+  int64_t rowTiles = 0;                    ///< 16-row tiles a wavefront multiplies
+  int64_t tilesPerGroup = 0;               ///< tiles along the depth of the box of one group
   int64_t window = 0;                      ///< tiles a wavefront has in flight
   mlir::Value end;                         ///< tiles of all groups together (index)
-  mlir::Value rowTile;                     ///< first row tile in its matrix
-  mlir::Value depthTile;                   ///< first 128-deep tile
+  mlir::Value rowTile;                     ///< this wavefront's first row tile in its matrix
+  mlir::Value depthOffset;                 ///< first column of the box
   std::optional<int64_t> list;             ///< LDS offset of the list of groups
-  llvm::SmallVector<mlir::Value> inFlight; ///< [window][rowTiles] of vector<4xi32>, i8
+  llvm::SmallVector<mlir::Value> inFlight; ///< [window][rowTiles] of `pieces` vector<4xi32>, i8
 };
 
 class Emitter : KernelBuilder {
@@ -118,34 +121,51 @@ private:
   /// `load()` where `valid` holds, zeros elsewhere.
   mlir::Value loadOrZero(mlir::Value valid, mlir::VectorType type,
                          llvm::function_ref<mlir::Value()> load);
-  /// Stores chunks of a [rows, columns] tensor to a region.
-  void storeToRegion(RegionOp region, mlir::RankedTensorType type,
+  /// Stores chunks of a [rows, columns] tensor, distributed like this, to a region.
+  void storeToRegion(RegionOp region, mlir::RankedTensorType type, const Distribution &distribution,
                      llvm::ArrayRef<mlir::Value> chunks);
 
   // EmitMailbox.cpp: tagged words.
   mlir::LogicalResult emitPost(PostOp op);
   mlir::LogicalResult emitReceive(ReceiveOp op);
+  /// The distribution with whole tagged words in each thread.
+  Distribution wordsOf(mlir::RankedTensorType type) const;
+  /// The tensor's elements in that distribution.
+  llvm::SmallVector<mlir::Value> inWords(mlir::Value tensor, int64_t scratch);
 
   // EmitContract.cpp: weights and matrix cores.
   mlir::LogicalResult emitStream(StreamOp op);
   mlir::LogicalResult emitContract(ContractOp op);
 
+  /// A result of the matrix cores, made here and not under the condition of a later use. MFMA
+  /// ignores EXEC and LLVM sinks it, but with it goes what its operands come from, and lanes that
+  /// are switched off would not supply theirs.
+  mlir::Value pinned(mlir::Value sum);
   /// Adds the sums of the wavefronts that share the depth, in rising order, through LDS.
   void sumOverWaves(ContractOp op, llvm::ArrayRef<mlir::Value> sums, int64_t splitK,
                     int64_t scratch);
 
-  // EmitScaled.cpp: MXFP4 weights.
+  // EmitScaled.cpp: MX weights.
   mlir::LogicalResult emitScaledStream(StreamOp op);
   mlir::LogicalResult emitScaledContract(ContractOp op);
   /// Number of leading entries of a list in LDS that are below `bound` (index).
   mlir::Value leadingEntries(int64_t list, int64_t count, int64_t bound);
-  /// Loads of one 128-deep tile and its scales, all row tiles; nothing past the end.
+  /// Loads of one tile along the depth and its scales, all row tiles; nothing past the end.
   void issueScaled(ScaledStream &stream, mlir::Value tile,
                    llvm::SmallVectorImpl<mlir::Value> &into);
-  /// One tile's part of the sums.
-  llvm::SmallVector<mlir::Value> multiplyScaled(ContractOp op, ScaledStream &stream,
-                                                mlir::Value tile, std::optional<int64_t> map,
-                                                mlir::ValueRange weights, mlir::ValueRange sums);
+  /// One tile's part of the sums, with weights widened to bf16.
+  llvm::SmallVector<mlir::Value> multiplyWidened(ContractOp op, ScaledStream &stream,
+                                                 mlir::Value tile, std::optional<int64_t> map,
+                                                 mlir::ValueRange weights, mlir::ValueRange sums);
+  /// The same with weights and activations as codes and scales.
+  llvm::SmallVector<mlir::Value> multiplyCodes(ContractOp op, ScaledStream &stream,
+                                               mlir::Value tile, std::optional<int64_t> map,
+                                               mlir::ValueRange weights, mlir::ValueRange sums);
+  /// Row of the box this lane supplies, and whether there is one (i1; null: always).
+  std::pair<mlir::Value, mlir::Value> activationRow(ContractOp op, ScaledStream &stream,
+                                                    mlir::Value tile, std::optional<int64_t> map);
+  /// arith.scaling_truncf to f8E4M3FN.
+  mlir::LogicalResult emitScalingTrunc(mlir::arith::ScalingTruncFOp op);
 
   // EmitProduct.cpp: matrices in LDS.
   mlir::LogicalResult emitProduct(ProductOp op);

@@ -34,6 +34,11 @@ int64_t scratchBytes(Operation *op) {
       // The list of groups.
       .Case<StreamOp>(
           [](StreamOp o) { return o.getGroups() ? bytesOf(o.getGroups().getType()) : 0; })
+      // Codes, to put words together.
+      .Case<PostOp>([](PostOp o) {
+        auto type = cast<RankedTensorType>(o.getValue().getType());
+        return type.getElementTypeBitWidth() == 8 ? bytesOf(type) : 0;
+      })
       .Case<ProductOp>([&](ProductOp o) {
         SmallVector<int64_t> shape = o.getResultShape();
         return ProductPlan(shape[0], shape[1], o.getStaticASizes()[1], threads / gfx950::kWaveSize)
@@ -52,8 +57,15 @@ int64_t scratchBytes(Operation *op) {
       .Case<linalg::BroadcastOp>(
           [&](linalg::BroadcastOp o) { return bytesOf(o.getInput().getType()); })
       // The tensor whose elements move to other threads.
-      .Case<tensor::ExtractSliceOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp,
-            linalg::TransposeOp>([](auto o) { return bytesOf(o->getOperand(0).getType()); })
+      .Case<tensor::ExtractSliceOp, linalg::TransposeOp>(
+          [](auto o) { return bytesOf(o->getOperand(0).getType()); })
+      // The same, but in flat order: threads that hold equally long runs keep theirs.
+      .Case<tensor::CollapseShapeOp, tensor::ExpandShapeOp>([&](auto o) {
+        auto from = cast<RankedTensorType>(o.getSrcType());
+        auto to = cast<RankedTensorType>(o->getResult(0).getType());
+        bool stays = Distribution(from, threads).width == Distribution(to, threads).width;
+        return stays ? 0 : bytesOf(from);
+      })
       .Case<tensor::InsertSliceOp>([](tensor::InsertSliceOp o) { return bytesOf(o.getType()); })
       // The indices, which every thread may need.
       .Case<GatherOp, ScatterOp, ReceiveRowsOp>(

@@ -2,6 +2,7 @@
 #include "dialect/Nearest.h"
 #include "lowering/Compile.h"
 #include "lowering/Manifest.h"
+#include "lowering/ParamValue.h"
 #include "lowering/Report.h"
 #include "lowering/ReportArena.h"
 #include "lowering/Rules.h"
@@ -76,7 +77,7 @@ static bool readDefines(mono::CompileOptions &options) {
   for (StringRef define : defines) {
     auto [name, text] = define.split('=');
     int64_t value;
-    if (name.empty() || text.getAsInteger(10, value)) {
+    if (name.empty() || !mono::parseParamValue(text, value)) {
       fail(kUsage, "expected -D NAME=INT, but got '-D " + define + "'");
       return false;
     }

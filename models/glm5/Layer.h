@@ -95,6 +95,9 @@ public:
   std::vector<double> expertInput(const Attention &attention) const;
   /// Runs the experts of `routing` (ids and weights) on the residual.
   Experts runExperts(const Attention &attention, const Routing &routing) const;
+  /// The layer's output when experts take MXFP8 activations: their input, and their units with the
+  /// weights of the routing applied, rounded by MxScale::Floor.
+  std::vector<double> outputOfCodes(const Attention &attention, const Routing &routing) const;
   /// SiLU(gate(g)) * up(g) [rows, moe] for the rows of g [rows, hidden].
   std::vector<double> expertUnits(llvm::ArrayRef<double> g, size_t expert) const;
   /// The down projection of units [rows, moe].

@@ -3,6 +3,7 @@
 #include "models/HashTensor.h"
 #include "models/Operands.h"
 #include "models/glm5/LayerCheck.h"
+#include "models/glm5/RoundedCheckpoint.h"
 #include "models/glm5/WeightOperands.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -50,6 +51,11 @@ static Error checkCaseSizes(const LayerSizes &kernel, const LayerSizes &wanted) 
   if (kernel.context < wanted.context)
     return makeError("the case needs CTX of at least {}, but the kernel was compiled for {}",
                      wanted.context, kernel.context);
+  if (kernel.mxAttention || kernel.mxActivations)
+    return makeError(
+        "the case needs ATTN = bf16 and ACT = bf16, but the kernel was compiled for {} "
+        "and {}",
+        kernel.mxAttention ? "mxfp8" : "bf16", kernel.mxActivations ? "mxfp8" : "bf16");
   if (kernel.ordered || !kernel.indexer)
     return makeError("the case needs ORDERED = 0 and INDEXER = 1, but the kernel was compiled for "
                      "{} and {}",
@@ -88,8 +94,13 @@ public:
 
 private:
   const LayerCheck &reference() {
-    if (!lazyReference)
-      lazyReference = std::make_unique<LayerCheck>(problem, checkpoint);
+    if (!lazyReference) {
+      if (problem.sizes.mxAttention)
+        rounded.emplace(problem.sizes, problem.synthetic.layer, checkpoint);
+      const Checkpoint &weightsAsRead =
+          rounded ? static_cast<const Checkpoint &>(*rounded) : checkpoint;
+      lazyReference = std::make_unique<LayerCheck>(problem, weightsAsRead);
+    }
     return *lazyReference;
   }
 
@@ -126,6 +137,7 @@ private:
 
   LayerCase problem;
   SyntheticCheckpoint checkpoint;
+  std::optional<RoundedCheckpoint> rounded; ///< if the kernel's attention weights are
   WeightOperands weights;
   std::vector<int32_t> selection;
   std::unique_ptr<LayerCheck> lazyReference;

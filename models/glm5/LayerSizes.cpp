@@ -17,6 +17,14 @@ std::vector<std::pair<StringRef, size_t *>> dimensionParams(LayerDims &dims) {
           {"CHOSEN", &dims.chosen}};
 }
 
+/// A matrix of bf16, or of MXFP8 with its scales.
+static void addMatrix(OperandList &list, StringRef name, bool mx, size_t rows, size_t columns) {
+  using enum ElementType;
+  list.add(OperandAccess::Read, name, mx ? FP8E4M3 : BF16, {rows, columns});
+  if (mx)
+    list.add(OperandAccess::Read, name.str() + "_scale", E8M0, {rows, columns / mxBlock});
+}
+
 static void addTokens(OperandList &list, const LayerSizes &sizes) {
   using enum OperandAccess;
   using enum ElementType;
@@ -33,19 +41,20 @@ static void addAttention(OperandList &list, const LayerSizes &sizes) {
   using enum OperandAccess;
   using enum ElementType;
   size_t heads = sizes.headsPerRank();
+  bool mx = sizes.mxAttention;
   list.add(Read, "w_in", BF16, {sizes.hidden});
-  list.add(Read, "w_a", BF16, {sizes.downRowsPerShare(), sizes.hidden});
+  addMatrix(list, "w_a", mx, sizes.downRowsPerShare(), sizes.hidden);
   list.add(Read, "q_norm", BF16, {sizes.qLora});
   list.add(Read, "kv_norm", BF16, {sizes.kvLora});
   if (sizes.indexer) {
     list.add(Read, "index_norm_w", F32, {sizes.indexDim});
     list.add(Read, "index_norm_b", F32, {sizes.indexDim});
-    list.add(Read, "w_iq", BF16, {sizes.indexHeadsPerShare() * sizes.indexDim, sizes.qLora});
+    addMatrix(list, "w_iq", mx, sizes.indexHeadsPerShare() * sizes.indexDim, sizes.qLora);
   }
-  list.add(Read, "w_qb", BF16, {heads * sizes.qkDim(), sizes.qLora});
-  list.add(Read, "w_uk", BF16, {heads * sizes.kvLora, sizes.nope});
-  list.add(Read, "w_uv", BF16, {heads * sizes.vDim, sizes.kvLora});
-  list.add(Read, "w_o", BF16, {sizes.hidden, heads * sizes.vDim});
+  addMatrix(list, "w_qb", mx, heads * sizes.qkDim(), sizes.qLora);
+  addMatrix(list, "w_uk", mx, heads * sizes.kvLora, sizes.nope);
+  addMatrix(list, "w_uv", mx, heads * sizes.vDim, sizes.kvLora);
+  addMatrix(list, "w_o", mx, sizes.hidden, heads * sizes.vDim);
 }
 
 static void addExperts(OperandList &list, const LayerSizes &sizes) {
@@ -108,7 +117,7 @@ Error checkLayerSizes(const LayerSizes &sizes) {
 
 Expected<LayerSizes> readLayerSizes(const Manifest &manifest) {
   LayerSizes sizes;
-  size_t ordered = 0, indexer = 0, sharded = 0;
+  size_t ordered = 0, indexer = 0, sharded = 0, mxAttention = 0, mxActivations = 0;
   std::vector<std::pair<StringRef, size_t *>> params = dimensionParams(sizes);
   params.insert(params.end(), {{"S", &sizes.rows},
                                {"TP", &sizes.ranks},
@@ -116,13 +125,17 @@ Expected<LayerSizes> readLayerSizes(const Manifest &manifest) {
                                {"PAGE", &sizes.page},
                                {"ORDERED", &ordered},
                                {"INDEXER", &indexer},
-                               {"SHARD_A", &sharded}});
+                               {"SHARD_A", &sharded},
+                               {"ATTN", &mxAttention},
+                               {"ACT", &mxActivations}});
   for (auto [name, value] : params)
     if (Error error = readSizeParam(manifest, name, *value))
       return error;
   sizes.ordered = ordered != 0;
   sizes.indexer = indexer != 0;
   sizes.sharded = sharded != 0;
+  sizes.mxAttention = mxAttention != 0;
+  sizes.mxActivations = mxActivations != 0;
   if (Error error = checkLayerSizes(sizes))
     return error;
   if (Error error = checkOperands(manifest, layerOperands(sizes)))

@@ -34,13 +34,15 @@ struct LayerDims {
 
 /// A layer's dimensions with those of a launch.
 struct LayerSizes : LayerDims {
-  size_t rows = 1;       ///< S, tokens
-  size_t ranks = 8;      ///< TP
-  size_t context = 4096; ///< CTX, tokens a row can have at most
-  size_t page = 64;      ///< PAGE, tokens of a cache page
-  bool ordered = false;  ///< the rows are consecutive tokens of one sequence
-  bool indexer = true;   ///< the layer chooses its tokens; else they are given
-  bool sharded = false;  ///< SHARD_A, ranks share the projections that all of them need
+  size_t rows = 1;            ///< S, tokens
+  size_t ranks = 8;           ///< TP
+  size_t context = 4096;      ///< CTX, tokens a row can have at most
+  size_t page = 64;           ///< PAGE, tokens of a cache page
+  bool ordered = false;       ///< the rows are consecutive tokens of one sequence
+  bool indexer = true;        ///< the layer chooses its tokens; else they are given
+  bool sharded = false;       ///< SHARD_A, ranks share the projections that all of them need
+  bool mxAttention = false;   ///< ATTN=mxfp8: attention weights are MXFP8, not bf16
+  bool mxActivations = false; ///< ACT=mxfp8: experts take MXFP8 activations, not bf16
 
   size_t headsPerRank() const { return heads / ranks; }
   size_t moePerRank() const { return moe / ranks; }
@@ -76,7 +78,8 @@ struct LayerSizes : LayerDims {
 ///   w_gate_up [EXPERTS + 1, 2 MOE/TP, HIDDEN] FP4E2M1 (16 gate rows, then the 16 up rows of the
 ///   same units, and so on), w_down [EXPERTS + 1, HIDDEN, MOE/TP] FP4E2M1; w_gate_up_scale and
 ///   w_down_scale E8M0, one for 32 elements of a row.
-/// Tokens and caches:
+/// With ATTN = mxfp8 the matrices w_a, w_qb, w_iq, w_uk, w_uv and w_o are FP8E4M3, each with an
+/// operand NAME_scale E8M0, one for 32 elements of a row. Tokens and caches:
 ///   x [S, HIDDEN] bf16; positions [S] i32; block_table [S, CTX/PAGE] i32 (page t / PAGE of a row
 ///   begins at cache row entry * PAGE); cos_sin [CTX, ROPE] f32 (cosines of a position's angles,
 ///   then sines); cache_kv [S * CTX, KV_LORA + ROPE] bf16 update (latent, then rotated rope part,
@@ -90,9 +93,9 @@ struct LayerSizes : LayerDims {
 std::vector<OperandSpec> layerOperands(const LayerSizes &sizes);
 
 /// Sizes from the compile parameters of a kernel: S, TP, CTX, PAGE, ORDERED, INDEXER, SHARD_A,
-/// HIDDEN, HEADS, Q_LORA, KV_LORA, NOPE, ROPE, V_DIM, INDEX_HEADS, INDEX_DIM, TOPK, EXPERTS, MOE,
-/// CHOSEN. Error when one is missing, when sizes do not divide as the operands need it, and when
-/// the kernel's operands are not layerOperands().
+/// ATTN, ACT, HIDDEN, HEADS, Q_LORA, KV_LORA, NOPE, ROPE, V_DIM, INDEX_HEADS, INDEX_DIM, TOPK,
+/// EXPERTS, MOE, CHOSEN. Error when one is missing, when sizes do not divide as the operands need
+/// it, and when the kernel's operands are not layerOperands().
 llvm::Expected<LayerSizes> readLayerSizes(const Manifest &manifest);
 
 /// Error naming the first size that does not fit the others.

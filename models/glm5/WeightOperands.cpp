@@ -1,5 +1,7 @@
 // One row of the table for each weight operand, and the few ways in which they are cut.
 #include "models/glm5/WeightOperands.h"
+#include "models/Matmul.h"
+#include "models/Mxfp8.h"
 #include "models/WeightCuts.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -148,10 +150,60 @@ const WeightOperands::Entry *WeightOperands::find(StringRef operand) {
   return found == std::end(entries) ? nullptr : found;
 }
 
-bool WeightOperands::has(StringRef operand) { return find(operand) != nullptr; }
+bool WeightOperands::isAttention(StringRef operand) {
+  static constexpr StringLiteral names[] = {"w_a", "w_iq", "w_qb", "w_uk", "w_uv", "w_o"};
+  return llvm::is_contained(names, operand);
+}
+
+/// The values of a matrix of which `piece` wants codes or scales.
+std::vector<double> WeightOperands::exactValues(const Entry &matrix, const Piece &piece,
+                                                size_t elements) const {
+  std::vector<uint16_t> bf16(elements);
+  Bytes bytes(reinterpret_cast<uint8_t *>(bf16.data()), elements * sizeof(uint16_t));
+  matrix.fill(*this, {piece.rank, piece.slice, bytes});
+  return toDouble(bf16);
+}
+
+/// Quantises a matrix, pieces side by side.
+static void quantiseMatrix(ArrayRef<double> values, MutableArrayRef<uint8_t> codes,
+                           MutableArrayRef<uint8_t> scales) {
+  constexpr size_t blocks = 1024; // a task
+  parallelFor(0, llvm::divideCeil(scales.size(), blocks), [&](size_t task) {
+    size_t first = task * blocks, count = std::min(blocks, scales.size() - first);
+    quantiseMxfp8(values.slice(first * mxBlock, count * mxBlock), MxScale::Fit,
+                  codes.slice(first * mxBlock, count * mxBlock), scales.slice(first, count));
+  });
+}
+
+void WeightOperands::codes(const Entry &matrix, const Piece &piece) const {
+  std::vector<double> values = exactValues(matrix, piece, piece.out.size());
+  std::vector<uint8_t> scales(values.size() / mxBlock);
+  quantiseMatrix(values, piece.out, scales);
+}
+
+void WeightOperands::scales(const Entry &matrix, const Piece &piece) const {
+  std::vector<double> values = exactValues(matrix, piece, piece.out.size() * mxBlock);
+  std::vector<uint8_t> codes(values.size());
+  quantiseMatrix(values, codes, piece.out);
+}
+
+/// The matrix that an operand has the scales of; empty if it is none of the attention's.
+static StringRef matrixOfScale(StringRef operand) {
+  return operand.consume_back("_scale") ? operand : StringRef();
+}
+
+bool WeightOperands::has(StringRef operand) {
+  return find(operand) != nullptr || isAttention(matrixOfScale(operand));
+}
 
 void WeightOperands::fill(unsigned rank, StringRef operand, size_t slice, Bytes out) const {
-  find(operand)->fill(*this, {rank, slice, out});
+  Piece piece{rank, slice, out};
+  if (StringRef matrix = matrixOfScale(operand); isAttention(matrix))
+    return scales(*find(matrix), piece);
+  const Entry &entry = *find(operand);
+  if (sizes.mxAttention && isAttention(operand))
+    return codes(entry, piece);
+  entry.fill(*this, piece);
 }
 
 } // namespace mono::models::glm5

@@ -29,6 +29,11 @@ private:
   };
   struct Entry;
   static const Entry *find(llvm::StringRef operand);
+  /// Whether the operand is a matrix that ATTN=mxfp8 makes MXFP8.
+  static bool isAttention(llvm::StringRef operand);
+  void codes(const Entry &matrix, const Piece &piece) const;
+  void scales(const Entry &matrix, const Piece &piece) const;
+  std::vector<double> exactValues(const Entry &matrix, const Piece &piece, size_t elements) const;
 
   void whole(const CheckpointTensor &tensor, Bytes out) const;
   void rows(const CheckpointTensor &tensor, size_t first, Bytes out) const;

@@ -18,6 +18,7 @@ mono.import "../../schedules/attention.mlir"
 mono.import "../../schedules/decoder.mlir"
 mono.import "../../schedules/elementwise.mlir"
 mono.import "../../schedules/experts.mlir"
+mono.import "../../schedules/mx.mlir"
 mono.import "../../schedules/norm.mlir"
 mono.import "../../schedules/paged_cache.mlir"
 mono.import "../../schedules/rope.mlir"
@@ -33,6 +34,8 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   %INDEXER = mono.param "INDEXER" in [0 to 1] default 1   // 0: the tokens are given in index_topk
   %SHARD_A = mono.param "SHARD_A" in [0 to 1] default 0   // 1: no projection is computed twice
   %SPLITS = mono.param "SPLITS" in [1, 2, 4, 8, 16, 32, 64] default 32 // attention tasks of a row
+  %ATTN = mono.param "ATTN" in [bf16, mxfp8] default bf16 // attention weights
+  %ACT = mono.param "ACT" in [bf16, mxfp8] default bf16   // activations of the experts
   %rank = mono.ranks [%TP]
 
   // The model's dimensions; the defaults are GLM-5's.
@@ -113,6 +116,8 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   %CHOICES = arith.addi %CHOSEN, %one : index
   %PAIRED = arith.muli %S, %CHOICES : index
   %TILES = arith.divui %UNITS, %sixteen : index              // gate and up tiles of an expert
+  %BLOCKS = arith.divui %UNITS, %thirtyTwo : index           // MX blocks of an expert's units
+  %WIDE = arith.subi %one, %ACT : index                      // 1 if experts take bf16
 
   // Tasks of stages and where they begin.
   %NOPE_PARTS = arith.divui %NOPE, %thirtyTwo : index
@@ -139,16 +144,22 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   %cache_index = mono.operand "cache_index" update [%CACHE * symbol(%INDEXER), %INDEX_DIM] : bf16
 
   %w_in = mono.operand "w_in" read weight [%HIDDEN] : bf16
-  %w_a = mono.operand "w_a" read weight [%A_ROWS, %HIDDEN] : bf16, #mono.mfma_rows<16>
+  %w_a = mono.operand "w_a" read weight [%A_ROWS, %HIDDEN] : bf16 or f8E4M3FN if %ATTN, #mono.mfma_rows<16>
+  %w_a_scale = mono.operand "w_a_scale" read weight [%A_ROWS * symbol(%ATTN), %HIDDEN floordiv 32] : f8E8M0FNU, #mono.mfma_rows<16>
   %q_norm = mono.operand "q_norm" read weight [%Q_LORA] : bf16
   %kv_norm = mono.operand "kv_norm" read weight [%KV_LORA] : bf16
   %index_norm_w = mono.operand "index_norm_w" read weight [%INDEX_DIM * symbol(%INDEXER)] : f32
   %index_norm_b = mono.operand "index_norm_b" read weight [%INDEX_DIM * symbol(%INDEXER)] : f32
-  %w_qb = mono.operand "w_qb" read weight [%H * symbol(%QK), %Q_LORA] : bf16, #mono.mfma_rows<16>
-  %w_iq = mono.operand "w_iq" read weight [%INDEX_HEADS_HERE * symbol(%INDEX_DIM) * symbol(%INDEXER), %Q_LORA] : bf16, #mono.mfma_rows<16>
-  %w_uk = mono.operand "w_uk" read weight [%H * symbol(%KV_LORA), %NOPE] : bf16, #mono.mfma_rows<16>
-  %w_uv = mono.operand "w_uv" read weight [%H * symbol(%V_DIM), %KV_LORA] : bf16, #mono.mfma_rows<16>
-  %w_o = mono.operand "w_o" read weight [%HIDDEN, %H * symbol(%V_DIM)] : bf16, #mono.mfma_rows<16>
+  %w_qb = mono.operand "w_qb" read weight [%H * symbol(%QK), %Q_LORA] : bf16 or f8E4M3FN if %ATTN, #mono.mfma_rows<16>
+  %w_qb_scale = mono.operand "w_qb_scale" read weight [%H * symbol(%QK) * symbol(%ATTN), %Q_LORA floordiv 32] : f8E8M0FNU, #mono.mfma_rows<16>
+  %w_iq = mono.operand "w_iq" read weight [%INDEX_HEADS_HERE * symbol(%INDEX_DIM) * symbol(%INDEXER), %Q_LORA] : bf16 or f8E4M3FN if %ATTN, #mono.mfma_rows<16>
+  %w_iq_scale = mono.operand "w_iq_scale" read weight [%INDEX_HEADS_HERE * symbol(%INDEX_DIM) * symbol(%INDEXER) * symbol(%ATTN), %Q_LORA floordiv 32] : f8E8M0FNU, #mono.mfma_rows<16>
+  %w_uk = mono.operand "w_uk" read weight [%H * symbol(%KV_LORA), %NOPE] : bf16 or f8E4M3FN if %ATTN, #mono.mfma_rows<16>
+  %w_uk_scale = mono.operand "w_uk_scale" read weight [%H * symbol(%KV_LORA) * symbol(%ATTN), %NOPE floordiv 32] : f8E8M0FNU, #mono.mfma_rows<16>
+  %w_uv = mono.operand "w_uv" read weight [%H * symbol(%V_DIM), %KV_LORA] : bf16 or f8E4M3FN if %ATTN, #mono.mfma_rows<16>
+  %w_uv_scale = mono.operand "w_uv_scale" read weight [%H * symbol(%V_DIM) * symbol(%ATTN), %KV_LORA floordiv 32] : f8E8M0FNU, #mono.mfma_rows<16>
+  %w_o = mono.operand "w_o" read weight [%HIDDEN, %H * symbol(%V_DIM)] : bf16 or f8E4M3FN if %ATTN, #mono.mfma_rows<16>
+  %w_o_scale = mono.operand "w_o_scale" read weight [%HIDDEN * symbol(%ATTN), (%H * symbol(%V_DIM)) floordiv 32] : f8E8M0FNU, #mono.mfma_rows<16>
   %w_post = mono.operand "w_post" read weight [%HIDDEN] : bf16
   %w_gate = mono.operand "w_gate" read weight [%EXPERTS, %HIDDEN] : bf16, #mono.mfma_rows<16>
   %bias = mono.operand "bias" read weight [%EXPERTS] : f32
@@ -194,7 +205,9 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   %scaled = mono.mailbox "scaled" tagged scope(device) slots(1) [%S, %HIDDEN] : bf16
   %squares = mono.mailbox "squares" tagged scope(device) slots(1) [%HIDDEN floordiv 128, %S] : f32
   %logits = mono.mailbox "logits" tagged scope(device) slots(1) [%S, %EXPERTS] : f32
-  %units = mono.mailbox "units" tagged scope(device) slots(1) [%D_PARTS, %GROUPS, %S, %D_DEPTH] : bf16
+  %units = mono.mailbox "units" tagged scope(device) slots(1) [%D_PARTS * symbol(%WIDE), %GROUPS, %S, %D_DEPTH] : bf16
+  %unit_codes = mono.mailbox "unit_codes" tagged scope(device) slots(1) [%D_PARTS * symbol(%ACT), %GROUPS, %S, %D_DEPTH] : f8E4M3FN
+  %unit_scales = mono.mailbox "unit_scales" tagged scope(device) slots(1) [%D_PARTS * symbol(%ACT), %GROUPS, %S, %D_DEPTH floordiv 32] : f32
   %mlp_partial = mono.mailbox "mlp_partial" tagged scope(peers) slots(2) [%TP * symbol(%D_PARTS), %S, %HIDDEN] : bf16
 
   //===--- LDS ----------------------------------------------------------------===//
@@ -221,7 +234,12 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   %pair_row = mono.region "pair_row" [%PAIRED] : i32
   %route_ids = mono.region "route_ids" [%S, %CHOSEN] : i32
   %route_weights = mono.region "route_weights" [%S, %CHOSEN] : f32
-  %u = mono.region "u" [%PAIRED, %D_DEPTH] pad(8) : bf16
+  %u = mono.region "u" [%PAIRED * symbol(%WIDE), %D_DEPTH] pad(8) : bf16
+  // The same inputs as MXFP8.
+  %row_codes = mono.region "row_codes" [%S * symbol(%ACT), %HIDDEN] pad(16) : f8E4M3FN
+  %row_scales = mono.region "row_scales" [%S * symbol(%ACT), %HIDDEN floordiv 32] : f32
+  %u_codes = mono.region "u_codes" [%PAIRED * symbol(%ACT), %D_DEPTH] pad(16) : f8E4M3FN
+  %u_scales = mono.region "u_scales" [%PAIRED * symbol(%ACT), %D_DEPTH floordiv 32] : f32
 
   //===--- down projections ---------------------------------------------------===//
 
@@ -232,8 +250,8 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   %qF = arith.sitofp %q32 : i32 to f32
 
   mono.stage "down_q" (%t) tasks [(%Q_LORA floordiv 16) * symbol(%REPEATED)] base [0] {
-    %w0 = mono.stream %w_a[%t * 16, 0] [16, %HALF] split_k(8)
-    %w1 = mono.stream %w_a[%t * 16, %HALF] [16, %HALF] split_k(8)
+    %w0 = mono.stream %w_a[%t * 16, 0] [16, %HALF] scaled %w_a_scale split_k(8)
+    %w1 = mono.stream %w_a[%t * 16, %HALF] [16, %HALF] scaled %w_a_scale split_k(8)
     %sum = mono.call @project_input(%x, %w_in, %h, %w0, %w1, %hiddenF, %eps, %S, %HIDDEN, %HALF)
       : (!mono.buffer, !mono.buffer, !mono.buffer, !mono.stream, !mono.stream, f32, f32, index, index, index)
       -> tensor<?x16xf32>
@@ -242,8 +260,8 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
 
   // Latent, rotary key, index key, index head weights.
   mono.stage "down_kv" (%t) tasks [%SMALL_TILES * symbol(%REPEATED)] base [(%Q_LORA floordiv 16) mod 256] {
-    %w0 = mono.stream %w_a[%t * 16 + %Q_LORA, 0] [16, %HALF] split_k(8)
-    %w1 = mono.stream %w_a[%t * 16 + %Q_LORA, %HALF] [16, %HALF] split_k(8)
+    %w0 = mono.stream %w_a[%t * 16 + %Q_LORA, 0] [16, %HALF] scaled %w_a_scale split_k(8)
+    %w1 = mono.stream %w_a[%t * 16 + %Q_LORA, %HALF] [16, %HALF] scaled %w_a_scale split_k(8)
     %sum = mono.call @project_input(%x, %w_in, %h, %w0, %w1, %hiddenF, %eps, %S, %HIDDEN, %HALF)
       : (!mono.buffer, !mono.buffer, !mono.buffer, !mono.stream, !mono.stream, f32, f32, index, index, index)
       -> tensor<?x16xf32>
@@ -253,7 +271,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   // A share of both: 16 rows and a part of the depth a task, then the parts are added and every rank
   // gets the sums.
   mono.stage "down_share" (%t) tasks [(%A_ROWS floordiv 16) * symbol(%A_PARTS) * symbol(%SHARD_A)] base [0] {
-    %w = mono.stream %w_a[(%t floordiv symbol(%A_PARTS)) * 16, (%t mod symbol(%A_PARTS)) * symbol(%A_DEPTH)] [16, %A_DEPTH] split_k(8)
+    %w = mono.stream %w_a[(%t floordiv symbol(%A_PARTS)) * 16, (%t mod symbol(%A_PARTS)) * symbol(%A_DEPTH)] [16, %A_DEPTH] scaled %w_a_scale split_k(8)
     %rstd = mono.call @rms_of_input(%x, %hiddenF, %eps, %S, %HALF)
       : (!mono.buffer, f32, f32, index, index) -> tensor<?xf32>
     %x16 = mono.load %x[0, (%t mod symbol(%A_PARTS)) * symbol(%A_DEPTH)] [%S, %A_DEPTH] : tensor<?x?xbf16>
@@ -280,7 +298,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   //===--- up projections, RoPE, cache ----------------------------------------===//
 
   mono.stage "up_q_nope" (%t) tasks [%H * symbol(%NOPE_PARTS)] base [%UP_BASE] {
-    %w = mono.stream %w_qb[(%t floordiv symbol(%NOPE_PARTS)) * symbol(%QK) + (%t mod symbol(%NOPE_PARTS)) * 32, 0] [32, %Q_LORA] split_k(8)
+    %w = mono.stream %w_qb[(%t floordiv symbol(%NOPE_PARTS)) * symbol(%QK) + (%t mod symbol(%NOPE_PARTS)) * 32, 0] [32, %Q_LORA] scaled %w_qb_scale split_k(8)
     mono.call @norm_query(%q_a, %q_norm, %qr, %qF, %eps, %S, %Q_LORA)
       : (!mono.mailbox, !mono.buffer, !mono.buffer, f32, f32, index, index) -> ()
     %terms = mono.contract %qr[0, 0] [%S * 2, %Q_LORA], %w : tensor<?x32xf32>
@@ -293,7 +311,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   }
 
   mono.stage "up_q_rope" (%t) tasks [%H * symbol(%ROPE_PARTS)] base [(%UP_BASE + %H * symbol(%NOPE_PARTS)) mod 256] {
-    %w = mono.stream %w_qb[(%t floordiv symbol(%ROPE_PARTS)) * symbol(%QK) + %NOPE + (%t mod symbol(%ROPE_PARTS)) * 32, 0] [32, %Q_LORA] split_k(8)
+    %w = mono.stream %w_qb[(%t floordiv symbol(%ROPE_PARTS)) * symbol(%QK) + %NOPE + (%t mod symbol(%ROPE_PARTS)) * 32, 0] [32, %Q_LORA] scaled %w_qb_scale split_k(8)
     mono.call @norm_query(%q_a, %q_norm, %qr, %qF, %eps, %S, %Q_LORA)
       : (!mono.mailbox, !mono.buffer, !mono.buffer, f32, f32, index, index) -> ()
     %terms = mono.contract %qr[0, 0] [%S * 2, %Q_LORA], %w : tensor<?x32xf32>
@@ -314,7 +332,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
 
   // The index heads rotate their first dims.
   mono.stage "up_index_rope" (%t) tasks [%INDEX_HEADS_HERE * symbol(%ROPE_PARTS) * symbol(%INDEXER)] base [(%UP_BASE + %H * symbol(%NOPE_PARTS) + %H * symbol(%ROPE_PARTS)) mod 256] {
-    %w = mono.stream %w_iq[(%t floordiv symbol(%ROPE_PARTS)) * symbol(%INDEX_DIM) + (%t mod symbol(%ROPE_PARTS)) * 32, 0] [32, %Q_LORA] split_k(8)
+    %w = mono.stream %w_iq[(%t floordiv symbol(%ROPE_PARTS)) * symbol(%INDEX_DIM) + (%t mod symbol(%ROPE_PARTS)) * 32, 0] [32, %Q_LORA] scaled %w_iq_scale split_k(8)
     mono.call @norm_query(%q_a, %q_norm, %qr, %qF, %eps, %S, %Q_LORA)
       : (!mono.mailbox, !mono.buffer, !mono.buffer, f32, f32, index, index) -> ()
     %terms = mono.contract %qr[0, 0] [%S * 2, %Q_LORA], %w : tensor<?x32xf32>
@@ -334,7 +352,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   }
 
   mono.stage "up_index_pass" (%t) tasks [%INDEX_HEADS_HERE * symbol(%PASS_PARTS) * symbol(%INDEXER)] base [(%UP_BASE + %H * symbol(%NOPE_PARTS) + (%H + %INDEX_HEADS_HERE) * symbol(%ROPE_PARTS)) mod 256] {
-    %w = mono.stream %w_iq[(%t floordiv symbol(%PASS_PARTS)) * symbol(%INDEX_DIM) + %ROPE + (%t mod symbol(%PASS_PARTS)) * 32, 0] [32, %Q_LORA] split_k(8)
+    %w = mono.stream %w_iq[(%t floordiv symbol(%PASS_PARTS)) * symbol(%INDEX_DIM) + %ROPE + (%t mod symbol(%PASS_PARTS)) * 32, 0] [32, %Q_LORA] scaled %w_iq_scale split_k(8)
     mono.call @norm_query(%q_a, %q_norm, %qr, %qF, %eps, %S, %Q_LORA)
       : (!mono.mailbox, !mono.buffer, !mono.buffer, f32, f32, index, index) -> ()
     %terms = mono.contract %qr[0, 0] [%S * 2, %Q_LORA], %w : tensor<?x32xf32>
@@ -402,7 +420,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
 
   // Queries into the latent space: each head's key expansion, absorbed.
   mono.stage "absorb" (%t) tasks [%H * symbol(%LATENT_PARTS)] base [0] {
-    %w = mono.stream %w_uk[%t * 64, 0] [64, %NOPE] split_k(2)
+    %w = mono.stream %w_uk[%t * 64, 0] [64, %NOPE] scaled %w_uk_scale split_k(2)
     %box = mono.receive %q_nope[0, %t floordiv symbol(%LATENT_PARTS), 0] [%S, 1, %NOPE] : tensor<?x1x?xf32>
     %query = tensor.collapse_shape %box [[0, 1], [2]] : tensor<?x1x?xf32> into tensor<?x?xf32>
     mono.call @store_two_terms(%query, %head, %S) : (tensor<?x?xf32>, !mono.buffer, index) -> ()
@@ -563,7 +581,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   }
 
   mono.stage "expand_values" (%t) tasks [%H * symbol(%V_PARTS)] base [128] {
-    %w = mono.stream %w_uv[%t * 32, 0] [32, %KV_LORA] split_k(4)
+    %w = mono.stream %w_uv[%t * 32, 0] [32, %KV_LORA] scaled %w_uv_scale split_k(4)
     %box = mono.receive %o_latent[0, %t floordiv symbol(%V_PARTS), 0] [%S, 1, %KV_LORA] : tensor<?x1x?xf32>
     %latent = tensor.collapse_shape %box [[0, 1], [2]] : tensor<?x1x?xf32> into tensor<?x?xf32>
     mono.call @store_two_terms(%latent, %ol, %S) : (tensor<?x?xf32>, !mono.buffer, index) -> ()
@@ -577,7 +595,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   //===--- output projection, all-reduce, residual ----------------------------===//
 
   mono.stage "o_proj" (%t) tasks [(%HIDDEN floordiv 32) * symbol(%O_PARTS)] base [0] {
-    %w = mono.stream %w_o[(%t floordiv symbol(%O_PARTS)) * 32, (%t mod symbol(%O_PARTS)) * symbol(%O_DEPTH)] [32, %O_DEPTH] split_k(8)
+    %w = mono.stream %w_o[(%t floordiv symbol(%O_PARTS)) * 32, (%t mod symbol(%O_PARTS)) * symbol(%O_DEPTH)] [32, %O_DEPTH] scaled %w_o_scale split_k(8)
     mono.receive %heads[0, (%t mod symbol(%O_PARTS)) * symbol(%O_DEPTH)] [%S, %O_DEPTH] into %o
     %sum = mono.contract %o[0, 0] [%S, %O_DEPTH], %w : tensor<?x32xf32>
     %rounded = arith.truncf %sum : tensor<?x32xf32> to tensor<?x32xbf16>
@@ -649,7 +667,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
 
   // 16 units of one group's expert for all rows, with the routing weights applied. Groups past the last
   // distinct expert read nothing.
-  mono.stage "gate_up" (%t) tasks [%GROUPS * symbol(%TILES)] base [0] {
+  mono.stage "gate_up" (%t) tasks [%GROUPS * symbol(%TILES) * symbol(%WIDE)] base [0] {
     %expert = mono.load %groups[%t floordiv symbol(%TILES)] [1] : tensor<1xi32>
     %w = mono.stream %w_gate_up[0, (%t mod symbol(%TILES)) * 32, 0] [%EXPERTS + 1, 32, %HIDDEN] scaled %w_gate_up_scale groups(%expert : tensor<1xi32>) split_k(8)
     %both = mono.contract %row[0, 0] [%S, %HIDDEN], %w : tensor<?x32xf32>
@@ -664,19 +682,64 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   }
 
   // 32 columns of the output over all experts, one after the other.
-  mono.stage "down" (%t) tasks [(%HIDDEN floordiv 32) * symbol(%D_PARTS)] base [0] {
+  mono.stage "down" (%t) tasks [(%HIDDEN floordiv 32) * symbol(%D_PARTS) * symbol(%WIDE)] base [0] {
     %list = mono.load %groups[0] [%GROUPS] : tensor<?xi32>
     %w = mono.stream %w_down[0, (%t floordiv symbol(%D_PARTS)) * 32, (%t mod symbol(%D_PARTS)) * symbol(%D_DEPTH)] [%EXPERTS + 1, 32, %D_DEPTH] scaled %w_down_scale groups(%list : tensor<?xi32>) split_k(8)
-    %rowsOfFirst = mono.load %pair_row[0] [%PAIRED] : tensor<?xi32>
-    %partIndex = arith.remui %t, %D_PARTS : index
-    %perPart = arith.muli %GROUPS, %S : index
-    %before = arith.muli %partIndex, %perPart : index
-    %before32 = arith.index_cast %before : index to i32
-    %befores = tensor.splat %before32[%PAIRED] : tensor<?xi32>
-    %rows = arith.addi %rowsOfFirst, %befores : tensor<?xi32>
+    %which = arith.remui %t, %D_PARTS : index
+    %rows = mono.call @rows_of_part(%pair_row, %which, %GROUPS, %S, %PAIRED)
+      : (!mono.buffer, index, index, index, index) -> tensor<?xi32>
     %pair = mono.load %group_pair[0, 0] [%GROUPS, %S] : tensor<?x?xi32>
     mono.receive_rows %units at %rows into %u : tensor<?xi32>
     %sum = mono.contract %u[0, 0] [%PAIRED, %D_DEPTH] rows(%pair : tensor<?x?xi32>), %w : tensor<?x32xf32>
+    %rounded = arith.truncf %sum : tensor<?x32xf32> to tensor<?x32xbf16>
+    mono.post %rounded to %mlp_partial[%rank * symbol(%D_PARTS) + %t mod symbol(%D_PARTS), 0, (%t floordiv symbol(%D_PARTS)) * 32] : tensor<?x32xbf16>
+  }
+
+  //===--- experts with MXFP8 activations -------------------------------------===//
+
+  mono.stage "quantise_rows" (%t) tasks [256 * symbol(%ACT)] base [0] {
+    %zeroth = arith.constant 0 : index
+    %blocks = arith.divui %HALF, %thirtyTwo : index
+    mono.call @quantise_region(%row, %row_codes, %row_scales, %zeroth, %S, %blocks)
+      : (!mono.buffer, !mono.buffer, !mono.buffer, index, index, index) -> ()
+    mono.call @quantise_region(%row, %row_codes, %row_scales, %HALF, %S, %blocks)
+      : (!mono.buffer, !mono.buffer, !mono.buffer, index, index, index) -> ()
+  }
+
+  // As "gate_up", but 32 units: those that share a scale of what "down_mx" takes.
+  mono.stage "gate_up_mx" (%t) tasks [%GROUPS * symbol(%BLOCKS) * symbol(%ACT)] base [0] {
+    %expert = mono.load %groups[%t floordiv symbol(%BLOCKS)] [1] : tensor<1xi32>
+    %w = mono.stream %w_gate_up[0, (%t mod symbol(%BLOCKS)) * 64, 0] [%EXPERTS + 1, 64, %HIDDEN] scaled %w_gate_up_scale groups(%expert : tensor<1xi32>) split_k(8)
+    %both = mono.contract %row_codes[0, 0] [%S, %HIDDEN] scaled %row_scales, %w : tensor<?x64xf32>
+    // 16 gates, the 16 ups of the same units, and so on.
+    %tiles = tensor.expand_shape %both [[0], [1, 2, 3]] output_shape [%S, 2, 2, 16]
+      : tensor<?x64xf32> into tensor<?x2x2x16xf32>
+    %gates = tensor.extract_slice %tiles[0, 0, 0, 0] [%S, 2, 1, 16] [1, 1, 1, 1]
+      : tensor<?x2x2x16xf32> to tensor<?x2x16xf32>
+    %ups = tensor.extract_slice %tiles[0, 0, 1, 0] [%S, 2, 1, 16] [1, 1, 1, 1]
+      : tensor<?x2x2x16xf32> to tensor<?x2x16xf32>
+    %gate = tensor.collapse_shape %gates [[0], [1, 2]] : tensor<?x2x16xf32> into tensor<?x32xf32>
+    %up = tensor.collapse_shape %ups [[0], [1, 2]] : tensor<?x2x16xf32> into tensor<?x32xf32>
+    %weight1 = mono.load %group_weight[%t floordiv symbol(%BLOCKS), 0] [1, %S] : tensor<1x?xf32>
+    %weight = tensor.collapse_shape %weight1 [[0, 1]] : tensor<1x?xf32> into tensor<?xf32>
+    %unit = mono.call @swiglu(%gate, %up, %weight, %S, %thirtyTwo)
+      : (tensor<?x32xf32>, tensor<?x32xf32>, tensor<?xf32>, index, index) -> tensor<?x32xf32>
+    %codes, %scale = mono.call @quantise_mxfp8(%unit, %S, %one)
+      : (tensor<?x32xf32>, index, index) -> (tensor<?x?xf8E4M3FN>, tensor<?x?xf32>)
+    mono.post %codes to %unit_codes[((%t mod symbol(%BLOCKS)) * 32) floordiv symbol(%D_DEPTH), %t floordiv symbol(%BLOCKS), 0, ((%t mod symbol(%BLOCKS)) * 32) mod symbol(%D_DEPTH)] : tensor<?x?xf8E4M3FN>
+    mono.post %scale to %unit_scales[((%t mod symbol(%BLOCKS)) * 32) floordiv symbol(%D_DEPTH), %t floordiv symbol(%BLOCKS), 0, (((%t mod symbol(%BLOCKS)) * 32) mod symbol(%D_DEPTH)) floordiv 32] : tensor<?x?xf32>
+  }
+
+  mono.stage "down_mx" (%t) tasks [(%HIDDEN floordiv 32) * symbol(%D_PARTS) * symbol(%ACT)] base [0] {
+    %list = mono.load %groups[0] [%GROUPS] : tensor<?xi32>
+    %w = mono.stream %w_down[0, (%t floordiv symbol(%D_PARTS)) * 32, (%t mod symbol(%D_PARTS)) * symbol(%D_DEPTH)] [%EXPERTS + 1, 32, %D_DEPTH] scaled %w_down_scale groups(%list : tensor<?xi32>) split_k(8)
+    %which = arith.remui %t, %D_PARTS : index
+    %rows = mono.call @rows_of_part(%pair_row, %which, %GROUPS, %S, %PAIRED)
+      : (!mono.buffer, index, index, index, index) -> tensor<?xi32>
+    %pair = mono.load %group_pair[0, 0] [%GROUPS, %S] : tensor<?x?xi32>
+    mono.receive_rows %unit_codes at %rows into %u_codes : tensor<?xi32>
+    mono.receive_rows %unit_scales at %rows into %u_scales : tensor<?xi32>
+    %sum = mono.contract %u_codes[0, 0] [%PAIRED, %D_DEPTH] scaled %u_scales rows(%pair : tensor<?x?xi32>), %w : tensor<?x32xf32>
     %rounded = arith.truncf %sum : tensor<?x32xf32> to tensor<?x32xbf16>
     mono.post %rounded to %mlp_partial[%rank * symbol(%D_PARTS) + %t mod symbol(%D_PARTS), 0, (%t floordiv symbol(%D_PARTS)) * 32] : tensor<?x32xbf16>
   }
@@ -770,4 +833,17 @@ mono.routine @norm_query(%q : !mono.mailbox, %gamma : !mono.buffer, %into : !mon
     : (tensor<?x?xf32>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
   mono.call @store_two_terms(%qr, %into, %rows) : (tensor<?x?xf32>, !mono.buffer, index) -> ()
   mono.yield
+}
+
+// Rows of the units' mailbox that hold the inputs of each pair of a row and an expert, of one part of
+// the depth.
+mono.routine @rows_of_part(%pair_row : !mono.buffer, %part : index, %groups : index, %rows : index,
+                           %pairs : index) -> tensor<?xi32> {
+  %ofFirst = mono.load %pair_row[0] [%pairs] : tensor<?xi32>
+  %perPart = arith.muli %groups, %rows : index
+  %before = arith.muli %part, %perPart : index
+  %before32 = arith.index_cast %before : index to i32
+  %befores = tensor.splat %before32[%pairs] : tensor<?xi32>
+  %at = arith.addi %ofFirst, %befores : tensor<?xi32>
+  mono.yield %at : tensor<?xi32>
 }

@@ -1,5 +1,6 @@
 // Option definitions and the checks between them.
 #include "models/tools/Options.h"
+#include "lowering/ParamValue.h"
 #include "runtime/Error.h"
 #include "runtime/emulator/Checks.h"
 
@@ -77,7 +78,7 @@ void takeOverNames() {
 Error parseDefine(StringRef text, RunOptions &options) {
   auto [name, number] = text.split('=');
   int64_t value = 0;
-  if (name.empty() || number.getAsInteger(10, value))
+  if (name.empty() || !parseParamValue(number, value))
     return makeError("-D: expected NAME=INT, but got '{}'", text);
   options.params.emplace_back(name.str(), value);
   return Error::success();

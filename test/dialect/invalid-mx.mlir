@@ -16,7 +16,7 @@ mono.schedule @scales_row_major target("gfx950") grid(1 x 64) {
 // -----
 
 mono.schedule @one_axis target("gfx950") grid(1 x 64) {
-  // expected-error @below {{expected matrices of bf16, f4E2M1FN or f8E8M0FNU for layout #mono.mfma_rows<16>, but got 1 axes of 'f4E2M1FN'}}
+  // expected-error @below {{expected matrices of bf16, f4E2M1FN, f8E4M3FN or f8E8M0FNU for layout #mono.mfma_rows<16>, but got 1 axes of 'f4E2M1FN'}}
   %w = mono.operand "w" read weight [128] : f4E2M1FN, #mono.mfma_rows<16>
 }
 
@@ -30,8 +30,8 @@ mono.schedule @code_tiles target("gfx950") grid(1 x 64) {
 // -----
 
 mono.schedule @scale_tiles target("gfx950") grid(1 x 64) {
-  // expected-error @below {{expected a multiple of 4 columns for layout #mono.mfma_rows<16>, but got 6}}
-  %ws = mono.operand "ws" read weight [16, 6] : f8E8M0FNU, #mono.mfma_rows<16>
+  // expected-error @below {{expected a multiple of 2 columns for layout #mono.mfma_rows<16>, but got 5}}
+  %ws = mono.operand "ws" read weight [16, 5] : f8E8M0FNU, #mono.mfma_rows<16>
 }
 
 // -----
@@ -73,7 +73,7 @@ mono.schedule @scales_of_bf16 target("gfx950") grid(1 x 64) {
 mono.schedule @streamed_scales target("gfx950") grid(1 x 64) {
   %ws = mono.operand "ws" read weight [16, 4] : f8E8M0FNU, #mono.mfma_rows<16>
   mono.stage "s" (%t) tasks [1] base [0] {
-    // expected-error @below {{expected weights of bf16 or f4E2M1FN, but operand 'ws' has 'f8E8M0FNU'}}
+    // expected-error @below {{expected weights of bf16, f4E2M1FN or f8E4M3FN, but operand 'ws' has 'f8E8M0FNU'}}
     %e = mono.stream %ws[0, 0] [16, 4] split_k(1)
   }
 }
@@ -84,7 +84,7 @@ mono.schedule @scaled_bf16 target("gfx950") grid(1 x 64) {
   %w = mono.operand "w" read weight [16, 128] : bf16, #mono.mfma_rows<16>
   %ws = mono.operand "ws" read weight [16, 4] : f8E8M0FNU, #mono.mfma_rows<16>
   mono.stage "s" (%t) tasks [1] base [0] {
-    // expected-error @below {{expected 'scaled' and 'groups' with weights of f4E2M1FN only, but operand 'w' has 'bf16'}}
+    // expected-error @below {{expected 'scaled' and 'groups' with weights of f4E2M1FN or f8E4M3FN only, but operand 'w' has 'bf16'}}
     %e = mono.stream %w[0, 0] [16, 128] scaled %ws split_k(1)
   }
 }
@@ -128,13 +128,146 @@ mono.schedule @list_axes target("gfx950") grid(1 x 64) {
 
 // -----
 
-mono.schedule @few_shares target("gfx950") grid(1 x 256) {
-  %w = mono.operand "w" read weight [32, 128] : f4E2M1FN, #mono.mfma_rows<16>
-  %ws = mono.operand "ws" read weight [32, 4] : f8E8M0FNU, #mono.mfma_rows<16>
+// Two wavefronts share the depth, so that two share the rows.
+mono.schedule @few_rows target("gfx950") grid(1 x 256) {
+  %w = mono.operand "w" read weight [16, 128] : f4E2M1FN, #mono.mfma_rows<16>
+  %ws = mono.operand "ws" read weight [16, 4] : f8E8M0FNU, #mono.mfma_rows<16>
   mono.stage "s" (%t) tasks [1] base [0] {
-    // expected-error @below {{expected split_k(4), all wavefronts, for weights of f4E2M1FN, but got 2}}
-    %e = mono.stream %w[0, 0] [32, 128] scaled %ws split_k(2)
+    // expected-error @below {{expected a multiple of 32 rows (16 for each of 2 wavefronts that share them), but got 16}}
+    %e = mono.stream %w[0, 0] [16, 128] scaled %ws split_k(2)
   }
+}
+
+// -----
+
+mono.schedule @depth_of_an_mxfp8_tile target("gfx950") grid(1 x 64) {
+  %w = mono.operand "w" read weight [16, 256] : f8E4M3FN, #mono.mfma_rows<16>
+  %ws = mono.operand "ws" read weight [16, 8] : f8E8M0FNU, #mono.mfma_rows<16>
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{expected a depth that is a multiple of 64, the tile of 'f8E4M3FN' weights, but got 96}}
+    %e = mono.stream %w[0, 0] [16, 96] scaled %ws split_k(1)
+  }
+}
+
+// -----
+
+mono.schedule @codes_without_layout target("gfx950") grid(1 x 64) {
+  // expected-error @below {{expected layout #mono.mfma_rows<16> for element type 'f8E4M3FN'}}
+  %w = mono.operand "w" read weight [16, 64] : f8E4M3FN
+}
+
+// -----
+
+mono.schedule @scaled_bf16 target("gfx950") grid(1 x 64) {
+  %w = mono.operand "w" read weight [16, 128] : f4E2M1FN, #mono.mfma_rows<16>
+  %ws = mono.operand "ws" read weight [16, 4] : f8E8M0FNU, #mono.mfma_rows<16>
+  %r = mono.region "r" [4, 128] : bf16
+  %s = mono.region "scales" [4, 4] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %e = mono.stream %w[0, 0] [16, 128] scaled %ws split_k(1)
+    // expected-error @below {{expected a region with a matrix of f8E4M3FN for 'scaled', but region 'r' has 2 axes of 'bf16'}}
+    %y = mono.contract %r[0, 0] [4, 128] scaled %s, %e : tensor<4x16xf32>
+  }
+}
+
+// -----
+
+mono.schedule @codes_without_scales target("gfx950") grid(1 x 64) {
+  %w = mono.operand "w" read weight [16, 128] : f4E2M1FN, #mono.mfma_rows<16>
+  %ws = mono.operand "ws" read weight [16, 4] : f8E8M0FNU, #mono.mfma_rows<16>
+  %r = mono.region "r" [4, 128] : f8E4M3FN
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %e = mono.stream %w[0, 0] [16, 128] scaled %ws split_k(1)
+    // expected-error @below {{expected a bf16 matrix of activations, but region 'r' has 2 axes of 'f8E4M3FN'}}
+    %y = mono.contract %r[0, 0] [4, 128], %e : tensor<4x16xf32>
+  }
+}
+
+// -----
+
+mono.schedule @few_scales target("gfx950") grid(1 x 64) {
+  %w = mono.operand "w" read weight [16, 128] : f4E2M1FN, #mono.mfma_rows<16>
+  %ws = mono.operand "ws" read weight [16, 4] : f8E8M0FNU, #mono.mfma_rows<16>
+  %r = mono.region "r" [4, 128] : f8E4M3FN
+  // expected-note @below {{declared here}}
+  %s = mono.region "scales" [4, 2] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %e = mono.stream %w[0, 0] [16, 128] scaled %ws split_k(1)
+    // expected-error @below {{expected a region of f32 with a scale for each 32 columns of region 'r', but region 'scales' is something else}}
+    %y = mono.contract %r[0, 0] [4, 128] scaled %s, %e : tensor<4x16xf32>
+  }
+}
+
+// -----
+
+mono.schedule @depth_of_codes target("gfx950") grid(1 x 64) {
+  %w = mono.operand "w" read weight [16, 192] : f8E4M3FN, #mono.mfma_rows<16>
+  %ws = mono.operand "ws" read weight [16, 6] : f8E8M0FNU, #mono.mfma_rows<16>
+  %r = mono.region "r" [4, 192] : f8E4M3FN
+  %s = mono.region "scales" [4, 6] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %e = mono.stream %w[0, 0] [16, 192] scaled %ws split_k(1)
+    // expected-error @below {{expected a depth that is a multiple of 128 (MFMA 16x16x128) for scaled activations, but got 192}}
+    %y = mono.contract %r[0, 0] [4, 192] scaled %s, %e : tensor<4x16xf32>
+  }
+}
+
+// -----
+
+mono.schedule @codes_times_bf16 target("gfx950") grid(1 x 64) {
+  %w = mono.operand "w" read weight [16, 128] : bf16, #mono.mfma_rows<16>
+  %r = mono.region "r" [4, 128] : f8E4M3FN
+  %s = mono.region "scales" [4, 4] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %e = mono.stream %w[0, 0] [16, 128] split_k(1)
+    // expected-error @below {{expected weights of f4E2M1FN or f8E4M3FN for scaled activations, but operand 'w' has 'bf16'}}
+    %y = mono.contract %r[0, 0] [4, 128] scaled %s, %e : tensor<4x16xf32>
+  }
+}
+
+// -----
+
+mono.schedule @offset_in_a_block target("gfx950") grid(1 x 64) {
+  %w = mono.operand "w" read weight [16, 128] : f4E2M1FN, #mono.mfma_rows<16>
+  %ws = mono.operand "ws" read weight [16, 4] : f8E8M0FNU, #mono.mfma_rows<16>
+  %r = mono.region "r" [4, 256] : f8E4M3FN
+  %s = mono.region "scales" [4, 8] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %e = mono.stream %w[0, 0] [16, 128] scaled %ws split_k(1)
+    // expected-error @below {{expected a depth offset that is a multiple of 32 elements (a scale), but got 16}}
+    %y = mono.contract %r[0, 16] [4, 128] scaled %s, %e : tensor<4x16xf32>
+  }
+}
+
+// -----
+
+mono.schedule @words_of_codes target("gfx950") grid(1 x 64) {
+  // expected-error @below {{expected a last axis that is a multiple of 4 in a 'f8E4M3FN' mailbox (4 values share a tagged word), but got 6}}
+  %m = mono.mailbox "m" tagged scope(device) slots(1) [6] : f8E4M3FN
+}
+
+// -----
+
+mono.schedule @codes_as_a_tensor target("gfx950") grid(1 x 64) {
+  %m = mono.mailbox "m" tagged scope(device) slots(1) [8] : f8E4M3FN
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{expected 'into' a region for a mailbox of 'f8E4M3FN'}}
+    %v = mono.receive %m[0] [8] : tensor<8xf8E4M3FN>
+  }
+}
+
+// -----
+
+mono.schedule @element_of_a_region target("gfx950") grid(1 x 64) {
+  // expected-error @below {{expected element type bf16, f32, i32 or f8E4M3FN, but got 'f64'}}
+  %r = mono.region "r" [6] : f64
+}
+
+// -----
+
+mono.schedule @unknown_format target("gfx950") grid(1 x 64) {
+  // expected-error @below {{expected a number or one of the formats bf16 and mxfp8, but got 'int8'}}
+  %f = mono.param "F" in [bf16, int8]
 }
 
 // -----
@@ -143,7 +276,7 @@ mono.schedule @depth_of_a_tile target("gfx950") grid(1 x 64) {
   %w = mono.operand "w" read weight [16, 256] : f4E2M1FN, #mono.mfma_rows<16>
   %ws = mono.operand "ws" read weight [16, 8] : f8E8M0FNU, #mono.mfma_rows<16>
   mono.stage "s" (%t) tasks [1] base [0] {
-    // expected-error @below {{expected a depth that is a multiple of 128, the tile of f4E2M1FN weights, but got 192}}
+    // expected-error @below {{expected a depth that is a multiple of 128, the tile of 'f4E2M1FN' weights, but got 192}}
     %e = mono.stream %w[0, 0] [16, 192] scaled %ws split_k(1)
   }
 }
@@ -232,7 +365,7 @@ mono.schedule @activations_in_memory target("gfx950") grid(1 x 64) {
   %a = mono.operand "a" read [4, 128] : bf16
   mono.stage "s" (%t) tasks [1] base [0] {
     %e = mono.stream %w[0, 0] [16, 128] scaled %ws split_k(1)
-    // expected-error @below {{expected activations in a region for weights of f4E2M1FN, but got operand 'a'}}
+    // expected-error @below {{expected activations in a region for weights with scales, but got operand 'a'}}
     %y = mono.contract %a[0, 0] [4, 128], %e : tensor<4x16xf32>
   }
 }

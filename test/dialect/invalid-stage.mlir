@@ -212,7 +212,7 @@ mono.schedule @post_odd_offset target("gfx950") grid(1 x 64) {
   %m = mono.mailbox "m" tagged scope(device) slots(1) [4, 128] : bf16
   mono.stage "s" (%t) tasks [1] base [0] {
     %v = mono.load %a[0, 0] [4, 64] : tensor<4x64xbf16>
-    // expected-error @below {{expected an even offset on the last axis (two bf16 share a tagged word), but got 3}}
+    // expected-error @below {{expected an offset on the last axis that is a multiple of 2 (as many 'bf16' share a tagged word), but got 3}}
     mono.post %v to %m[0, 3] : tensor<4x64xbf16>
   }
 }
@@ -224,7 +224,7 @@ mono.schedule @post_odd_size target("gfx950") grid(1 x 64) {
   %m = mono.mailbox "m" tagged scope(device) slots(1) [4, 128] : bf16
   mono.stage "s" (%t) tasks [1] base [0] {
     %v = mono.load %a[0, 0] [4, 63] : tensor<4x63xbf16>
-    // expected-error @below {{expected an even last axis (two bf16 share a tagged word), but got 63}}
+    // expected-error @below {{expected a last axis that is a multiple of 2 (as many 'bf16' share a tagged word), but got 63}}
     mono.post %v to %m[0, 0] : tensor<4x63xbf16>
   }
 }
@@ -234,7 +234,7 @@ mono.schedule @post_odd_size target("gfx950") grid(1 x 64) {
 mono.schedule @receive_odd target("gfx950") grid(1 x 64) {
   %m = mono.mailbox "m" tagged scope(device) slots(1) [4, 128] : bf16
   mono.stage "s" (%t) tasks [1] base [0] {
-    // expected-error @below {{expected an even offset and size on the last axis (two bf16 share a tagged word)}}
+    // expected-error @below {{expected an offset and size on the last axis that are multiples of 2 (as many 'bf16' share a tagged word)}}
     %v = mono.receive %m[0, 1] [4, 64] : tensor<4x64xbf16>
   }
 }
@@ -244,7 +244,7 @@ mono.schedule @receive_odd target("gfx950") grid(1 x 64) {
 mono.schedule @sum_of_integers target("gfx950") grid(1 x 64) {
   %m = mono.mailbox "m" tagged scope(device) slots(1) [4, 128] : i32
   mono.stage "s" (%t) tasks [1] base [0] {
-    // expected-error @below {{expected a float mailbox of at least 2 axes to sum over, but mailbox 'm' has 2 axes of 'i32'}}
+    // expected-error @below {{expected a mailbox of bf16 or f32 of at least 2 axes to sum over, but mailbox 'm' has 2 axes of 'i32'}}
     %v = mono.receive %m[0, 0] [4, 128] sum : tensor<128xf32>
   }
 }

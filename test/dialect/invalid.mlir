@@ -99,7 +99,7 @@ mono.schedule @layout_rows target("gfx950") grid(1 x 64) {
 // -----
 
 mono.schedule @layout_element target("gfx950") grid(1 x 64) {
-  // expected-error @below {{expected matrices of bf16, f4E2M1FN or f8E8M0FNU for layout #mono.mfma_rows<16>, but got 2 axes of 'f32'}}
+  // expected-error @below {{expected matrices of bf16, f4E2M1FN, f8E4M3FN or f8E8M0FNU for layout #mono.mfma_rows<16>, but got 2 axes of 'f32'}}
   %a = mono.operand "a" read [16, 32] : f32, #mono.mfma_rows<16>
 }
 
@@ -127,7 +127,7 @@ mono.schedule @scope target("gfx950") grid(1 x 64) {
 // -----
 
 mono.schedule @odd_bf16 target("gfx950") grid(1 x 64) {
-  // expected-error @below {{expected an even last axis in a bf16 mailbox (two values share a tagged word), but got 5}}
+  // expected-error @below {{expected a last axis that is a multiple of 2 in a 'bf16' mailbox (2 values share a tagged word), but got 5}}
   %m = mono.mailbox "m" tagged scope(device) slots(1) [4, 5] : bf16
 }
 

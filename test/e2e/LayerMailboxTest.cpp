@@ -1,7 +1,10 @@
 // Every mailbox of the GLM-5 layer against the stage of the reference that fills it. A stage is
 // given what the kernel's own stages before it left, so that only its own rounding is between the
 // two.
+#include "models/BFloat16.h"
 #include "models/Compare.h"
+#include "models/Mxfp8.h"
+#include "models/glm5/RoundedCheckpoint.h"
 #include "test/e2e/TinyLayer.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -55,6 +58,7 @@ struct Launch {
   const char *name;
   int64_t ordered, context;
   int64_t sharded = 0; ///< SHARD_A
+  int64_t mxAttention = 0, mxActivations = 0;
 };
 
 void PrintTo(const Launch &launch, std::ostream *out) { *out << launch.name; }
@@ -99,12 +103,16 @@ protected:
   void checkAttention();
   void checkHeads();
   void checkResidual();
+  Values unitsOf(size_t rank) const;
+  Values expertInput() const;
+  void checkCodes(size_t rank, const Values &units, size_t first, const Values &reference) const;
   void checkUnits();
   void checkMlp();
 
   LayerSizes sizes;
   LayerCase layerCase;
-  std::unique_ptr<SyntheticCheckpoint> checkpoint;
+  std::unique_ptr<Checkpoint> exact, rounded;
+  Checkpoint *checkpoint = nullptr; ///< what the kernel's weights are
   std::unique_ptr<Glm5Layer> layer;
   std::vector<RankOutputs> outputs, mailboxes;
   std::vector<std::string> names;     ///< of all mailboxes
@@ -122,6 +130,8 @@ void LayerMailboxes::SetUp() {
     if (name == "CTX")
       value = GetParam().context;
   params.emplace_back("SHARD_A", GetParam().sharded);
+  params.emplace_back("ATTN", GetParam().mxAttention);
+  params.emplace_back("ACT", GetParam().mxActivations);
   auto code = compileLayer(params);
   ASSERT_TRUE(bool(code)) << llvm::toString(code.takeError());
   auto run = LayerOnEmulator::create(*code);
@@ -137,7 +147,9 @@ void LayerMailboxes::SetUp() {
   auto read = readMailboxes(*run->group, names);
   ASSERT_TRUE(bool(read)) << llvm::toString(read.takeError());
   mailboxes = std::move(*read);
-  checkpoint = std::make_unique<SyntheticCheckpoint>(layerCase.synthetic);
+  exact = std::make_unique<SyntheticCheckpoint>(layerCase.synthetic);
+  rounded = std::make_unique<RoundedCheckpoint>(sizes, layerCase.synthetic.layer, *exact);
+  checkpoint = sizes.mxAttention ? rounded.get() : exact.get();
   layer =
       std::make_unique<Glm5Layer>(sizes, layerCase.synthetic.layer, *checkpoint, layerCase.inputs);
   down = layer->project();
@@ -363,18 +375,64 @@ std::vector<size_t> LayerMailboxes::groupExperts(const Values &ids) const {
   return experts;
 }
 
+/// A rank's units of all groups, whatever they travel as.
+Values LayerMailboxes::unitsOf(size_t rank) const {
+  if (!sizes.mxActivations)
+    return box("units", rank);
+  Values units = box("unit_codes", rank), scales = box("unit_scales", rank);
+  for (size_t i = 0; i < units.size(); ++i)
+    units[i] *= scales[i / mxBlock];
+  return units;
+}
+
+/// What the experts' products take: codes are made of values that were rounded to bf16.
+Values LayerMailboxes::expertInput() const {
+  Values input = normed;
+  if (!sizes.mxActivations)
+    return input;
+  for (double &value : input)
+    value = toFloat(toBf16(static_cast<float>(value)));
+  roundToMxfp8(input, MxScale::Floor);
+  return input;
+}
+
+/// Units [first, ...) are those of the reference, rounded to codes by the rule of the
+/// specification: within half a step of three bits of mantissa, or of denormal codes, or saturated.
+/// The sums before add 2^-10 at most.
+void LayerMailboxes::checkCodes(size_t rank, const Values &units, size_t first,
+                                const Values &reference) const {
+  Values scales = box("unit_scales", rank);
+  for (size_t block = 0; block < reference.size() / mxBlock; ++block) {
+    double scale = scales[first / mxBlock + block], largest = 0;
+    for (size_t i = block * mxBlock; i < (block + 1) * mxBlock; ++i) {
+      double value = std::abs(reference[i]), code = std::abs(units[first + i]);
+      largest = std::max(largest, value);
+      if (value > 448 * scale)
+        EXPECT_EQ(code, 448 * scale) << i;
+      else
+        EXPECT_NEAR(units[first + i], reference[i],
+                    std::max(value * (0x1p-4 + 0x1p-10), scale * 0x1p-10))
+            << i;
+    }
+    if (largest > 0) {
+      EXPECT_GE(largest, 256 * scale * (1 - 0x1p-10));
+      EXPECT_LE(largest, 512 * scale * (1 + 0x1p-10));
+    }
+  }
+}
+
 void LayerMailboxes::checkUnits() {
   Values ids = outputs[0].lookup("topk_ids").values();
   Values weights = outputs[0].lookup("topk_weights").values();
   std::vector<size_t> experts = groupExperts(ids);
   size_t own = sizes.moePerRank();
   for (size_t rank = 0; rank < sizes.ranks; ++rank) {
-    Values units = box("units", rank);
+    Values units = unitsOf(rank);
     size_t perGroup = sizes.rows * own;
     for (size_t group = 0; group < units.size() / perGroup; ++group) {
       Values reference(perGroup);
       if (group < experts.size()) {
-        Values all = layer->expertUnits(normed, experts[group]);
+        Values all = layer->expertUnits(expertInput(), experts[group]);
         reference = columns(all, sizes.moe, rank * own, own);
       }
       for (size_t row = 0; group > 0 && group < experts.size() && row < sizes.rows; ++row) {
@@ -385,8 +443,11 @@ void LayerMailboxes::checkUnits() {
         for (size_t unit = 0; unit < own; ++unit)
           reference[row * own + unit] *= weight;
       }
-      near("units", columns(units, units.size(), group * perGroup, perGroup), reference,
-           threeRoundings);
+      if (sizes.mxActivations)
+        checkCodes(rank, units, group * perGroup, reference);
+      else
+        near("units", columns(units, units.size(), group * perGroup, perGroup), reference,
+             threeRoundings);
     }
   }
 }
@@ -398,7 +459,7 @@ void LayerMailboxes::checkMlp() {
   std::vector<size_t> experts = groupExperts(ids);
   size_t own = sizes.moePerRank(), part = sizes.rows * sizes.hidden;
   for (size_t rank = 0; rank < sizes.ranks; ++rank) {
-    Values units = box("units", rank), reference(part);
+    Values units = unitsOf(rank), reference(part);
     for (size_t group = 0; group < experts.size(); ++group) {
       Values all(sizes.rows * sizes.moe);
       for (size_t row = 0; row < sizes.rows; ++row)
@@ -431,7 +492,11 @@ TEST_P(LayerMailboxes, HoldWhatTheStagesOfTheReferenceGive) {
 INSTANTIATE_TEST_SUITE_P(Layers, LayerMailboxes,
                          testing::Values(Launch{"independent", 0, 256}, Launch{"ordered", 1, 256},
                                          Launch{"in_sections", 0, 32768},
-                                         Launch{"sharded", 0, 256, /*sharded=*/1}),
+                                         Launch{"sharded", 0, 256, /*sharded=*/1},
+                                         Launch{"mxfp8_attention", 0, 256, 0, 1, 0},
+                                         Launch{"mxfp8_activations", 0, 256, 0, 0, 1},
+                                         Launch{"mxfp8_both", 1, 256, 0, 1, 1},
+                                         Launch{"sharded_mxfp8", 0, 256, 1, 1, 1}),
                          [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace

@@ -32,7 +32,9 @@ Manifest layerManifest(const LayerSizes &sizes) {
                              {"PAGE", sizes.page},
                              {"ORDERED", sizes.ordered},
                              {"INDEXER", sizes.indexer},
-                             {"SHARD_A", sizes.sharded}})
+                             {"SHARD_A", sizes.sharded},
+                             {"ATTN", sizes.mxAttention},
+                             {"ACT", sizes.mxActivations}})
     manifest.params.emplace_back(name, static_cast<int64_t>(value));
   return manifest;
 }

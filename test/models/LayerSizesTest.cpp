@@ -44,6 +44,19 @@ TEST(LayerSizes, AreThoseOfGlm5ByDefault) {
   EXPECT_EQ(describe("block_table"), "i32 [4, 64], row_major");
 }
 
+TEST(LayerSizes, Mxfp8AttentionHasScales) {
+  LayerSizes sizes;
+  sizes.mxAttention = true;
+  Manifest manifest = test::layerManifest(sizes);
+  EXPECT_TRUE(bool(readLayerSizes(manifest)));
+  auto describe = [&](const char *name) { return manifest.operand(name)->type.describe(); };
+  EXPECT_EQ(describe("w_a"), "f8E4M3FN [2784, 6144], row_major");
+  EXPECT_EQ(describe("w_a_scale"), "f8E8M0FNU [2784, 192], row_major");
+  EXPECT_EQ(describe("w_uk_scale"), "f8E8M0FNU [4096, 6], row_major");
+  EXPECT_EQ(describe("w_o_scale"), "f8E8M0FNU [6144, 64], row_major");
+  EXPECT_EQ(describe("w_gate"), "bf16 [256, 6144], row_major");
+}
+
 TEST(LayerSizes, WithoutIndexerItsOperandsAreGone) {
   LayerSizes sizes;
   sizes.indexer = false;
@@ -130,6 +143,11 @@ TEST(GoldenLayerCase, TheKernelMustBeTheCases) {
   EXPECT_EQ(faultOf(sizes),
             "the case needs ORDERED = 0 and INDEXER = 1, but the kernel was compiled "
             "for 1 and 1");
+  sizes = golden.sizes();
+  sizes.mxActivations = true;
+  EXPECT_EQ(faultOf(sizes),
+            "the case needs ATTN = bf16 and ACT = bf16, but the kernel was compiled "
+            "for bf16 and mxfp8");
 }
 
 TEST(GoldenLayerCase, FullCasesUseEightRanks) {

@@ -1,7 +1,7 @@
 // monopack's parts on tiny checkpoints: what is read is what was written, conversions, every fault
 // of a checkpoint, and files for ranks.
 #include "models/BFloat16.h"
-#include "models/Mxfp4.h"
+#include "models/Mxfp8.h"
 #include "models/SyntheticCheckpoint.h"
 #include "models/glm5/WeightOperands.h"
 #include "models/pack/CheckpointFiles.h"
@@ -233,6 +233,31 @@ TEST_F(PackLayerTest, FilesHoldTheOperandsInTheKernelsLayouts) {
   }
 }
 
+TEST_F(PackLayerTest, AttentionIsRoundedToMxfp8WhenTheKernelWantsIt) {
+  LayerSizes sizes = checkpoint.sizes;
+  sizes.mxAttention = true;
+  Manifest mx = test::layerManifest(sizes);
+  std::string out = path("rank.safetensors");
+  ASSERT_FALSE(bool(packLayer(mx, 3, checkpoint.source(), 1, out, [](const PackProgress &) {})));
+  auto file = SafetensorsFile::open(out);
+  ASSERT_TRUE(bool(file)) << llvm::toString(file.takeError());
+  EXPECT_EQ(file->tensors().size(), 25u); // six matrices have scales
+  WeightOperands exact(checkpoint.sizes, 3, checkpoint.source());
+  for (const char *name : {"w_a", "w_qb", "w_iq", "w_uk", "w_uv", "w_o"}) {
+    const TensorView *codes = file->find(name), *scales = file->find(std::string(name) + "_scale");
+    ASSERT_TRUE(codes && scales) << name;
+    EXPECT_EQ(codes->dtype, DType::F8E4M3);
+    std::vector<uint16_t> bf16(codes->data.size());
+    exact.fill(1, name, 0, {reinterpret_cast<uint8_t *>(bf16.data()), 2 * bf16.size()});
+    std::vector<double> rounded(bf16.begin(), bf16.end()), expected;
+    decodeMxfp8(codes->data, scales->data, rounded);
+    for (uint16_t value : bf16)
+      expected.push_back(toFloat(value));
+    roundToMxfp8(expected, MxScale::Fit);
+    EXPECT_EQ(rounded, expected) << name;
+  }
+}
+
 TEST_F(PackLayerTest, FaultsAreNamed) {
   auto ignore = [](const PackProgress &) {};
   auto fault = [&](const Manifest &changed, unsigned rank, const std::string &out) {
@@ -247,9 +272,9 @@ TEST_F(PackLayerTest, FaultsAreNamed) {
             "schedule 'other' has no packing, only glm5_layer has");
   changed = manifest;
   for (Operand &operand : changed.operands)
-    if (operand.name == "w_down_scale")
-      operand.type.layout = Layout::MfmaRows16; // two scales a row, but the layout wants four
-  EXPECT_EQ(fault(changed, 0, path("x")).rfind("w_down_scale: layout mfma_rows<16>", 0), 0u);
+    if (operand.name == "w_down")
+      operand.type.layout = Layout::MfmaRows16; // 64 columns, but the layout wants 128
+  EXPECT_EQ(fault(changed, 0, path("x")).rfind("w_down: layout mfma_rows<16>", 0), 0u);
   EXPECT_FALSE(llvm::sys::fs::exists(path("x")));
 }
 

@@ -21,7 +21,7 @@ TinyCheckpoint::TinyCheckpoint() : values(SyntheticParams{}) {
   sizes.heads = 4;
   sizes.qLora = 32;
   sizes.kvLora = 32;
-  sizes.nope = 16;
+  sizes.nope = 32;
   sizes.rope = 8;
   sizes.vDim = 16;
   sizes.indexHeads = 2;

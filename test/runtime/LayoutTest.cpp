@@ -48,6 +48,21 @@ TEST(Layout, ATileIsAnMfmaOperand) {
     }
 }
 
+/// Two tiles of codes are the A operand of v_mfma_f32_16x16x128_f8f6f4: lane i + 16 ((k / 16) % 4)
+/// holds A[i, k] as its byte 16 (k / 64) + k % 16 (CDNA4 ISA 7.1.5), so 16 bytes of each tile.
+TEST(Layout, TwoTilesOfCodesAreAnMfmaOperand) {
+  TensorType type{{16, 128}, ElementType::FP8E4M3, Layout::MfmaRows16};
+  std::vector<uint8_t> matrix(2048), packed(2048);
+  for (size_t i = 0; i < matrix.size(); ++i)
+    matrix[i] = static_cast<uint8_t>(i * 37 + i / 256);
+  ASSERT_FALSE(bool(pack(type, matrix, packed)));
+  for (size_t i = 0; i < 16; ++i)
+    for (size_t k = 0; k < 128; ++k) {
+      size_t lane = i + 16 * (k / 16 % 4), byte = 16 * (k / 64) + k % 16;
+      EXPECT_EQ(packed[byte / 16 * 1024 + lane * 16 + byte % 16], matrix[i * 128 + k]);
+    }
+}
+
 TEST(Layout, UnpackUndoesPack) {
   for (Layout layout : {Layout::RowMajor, Layout::MfmaRows16}) {
     TensorType type{{32, 160}, ElementType::BF16, layout};
@@ -72,10 +87,10 @@ TEST(Layout, Fp4IsPackedTwoAByte) {
 
 TEST(Layout, ElementNamesRoundTrip) {
   for (ElementType element : {ElementType::BF16, ElementType::F32, ElementType::I32,
-                              ElementType::FP4E2M1, ElementType::E8M0})
+                              ElementType::FP4E2M1, ElementType::E8M0, ElementType::FP8E4M3})
     EXPECT_EQ(parseElementType(elementName(element)).get(), element);
   EXPECT_EQ(llvm::toString(parseElementType("f64").takeError()),
-            "expected element type bf16, f32, i32, f4E2M1FN or f8E8M0FNU, but got 'f64'");
+            "expected element type bf16, f32, i32, f4E2M1FN, f8E8M0FNU or f8E4M3FN, but got 'f64'");
 }
 
 TEST(Layout, NamesRoundTrip) {
@@ -103,6 +118,10 @@ TEST(Layout, ShapesAreChecked) {
   EXPECT_NE(fault({16, 48}, ElementType::BF16, Layout::MfmaRows16), "");
   EXPECT_NE(fault({16}, ElementType::BF16, Layout::MfmaRows16), "");
   EXPECT_NE(fault({16, 32}, ElementType::F32, Layout::MfmaRows16), "");
+  EXPECT_EQ(fault({16, 64}, ElementType::FP8E4M3, Layout::MfmaRows16), "");
+  EXPECT_NE(fault({16, 32}, ElementType::FP8E4M3, Layout::MfmaRows16), "");
+  EXPECT_EQ(fault({16, 6}, ElementType::E8M0, Layout::MfmaRows16), "");
+  EXPECT_NE(fault({16, 5}, ElementType::E8M0, Layout::MfmaRows16), "");
   EXPECT_NE(fault({0}, ElementType::F32, Layout::RowMajor), "");
   EXPECT_EQ(fault({3, 5, 7}, ElementType::F32, Layout::RowMajor), "");
 }

@@ -82,11 +82,13 @@ INSTANTIATE_TEST_SUITE_P(
         BadManifest{"\"role\": \"activation\"", "\"role\": \"bias\"",
                     "role: expected one of weight, activation"},
         BadManifest{"\"element\": \"i32\"", "\"element\": \"f64\"",
-                    "element: expected one of bf16, f32, i32, f4E2M1FN, f8E8M0FNU, but got 'f64'"},
+                    "element: expected one of bf16, f32, i32, f4E2M1FN, f8E8M0FNU, f8E4M3FN, but "
+                    "got 'f64'"},
         BadManifest{"\"layout\": \"row_major\"", "\"layout\": \"mfma_rows<32>\"",
                     "expected layout row_major or mfma_rows<16>, but got 'mfma_rows<32>'"},
         BadManifest{"\"layout\": \"row_major\"", "\"layout\": \"mfma_rows<16>\"",
-                    "layout mfma_rows<16>: expected element type bf16, f4E2M1FN or f8E8M0FNU, but "
+                    "layout mfma_rows<16>: expected element type bf16, f4E2M1FN, f8E4M3FN or "
+                    "f8E8M0FNU, but "
                     "got i32"},
         BadManifest{"[4, 64]", "[4, 0]", "shape: expected integers in [1, "},
         BadManifest{"[4, 64]", "[4, 1.5]", "shape: expected a list of integers"},

@@ -137,7 +137,7 @@ mono.schedule @half_a_tagged_word target("gfx950") grid(4 x 64) {
   %m = mono.mailbox "m" tagged scope(device) slots(1) [8] : bf16
   mono.stage "s" (%t) tasks [2] base [0] {
     %v = mono.load %a[0] [2] : tensor<2xbf16>
-    // expected-error @below {{expected offsets on axis 0 that are multiples of 2 (two bf16 share a tagged word), but task 1 of stage 's' is at 3}}
+    // expected-error @below {{expected offsets on axis 0 that are multiples of 2 (so many share a tagged word), but task 1 of stage 's' is at 3}}
     mono.post %v to %m[symbol(%t) * 3] : tensor<2xbf16>
   }
 }
@@ -147,7 +147,7 @@ mono.schedule @half_a_tagged_word target("gfx950") grid(4 x 64) {
 mono.schedule @half_a_tagged_word_received target("gfx950") grid(4 x 64) {
   %m = mono.mailbox "m" tagged scope(device) slots(1) [8] : bf16
   mono.stage "s" (%t) tasks [2] base [0] {
-    // expected-error @below {{expected offsets on axis 0 that are multiples of 2 (two bf16 share a tagged word), but task 1 of stage 's' is at 1}}
+    // expected-error @below {{expected offsets on axis 0 that are multiples of 2 (so many share a tagged word), but task 1 of stage 's' is at 1}}
     %v = mono.receive %m[symbol(%t)] [2] : tensor<2xbf16>
   }
 }

@@ -1,5 +1,6 @@
-// Contractions with MXFP4 weights on the emulator against sums in double precision, with weights of
-// one matrix and of those that a list names at run time.
+// Contractions with MX weights on the emulator against sums in double precision: weights of one
+// matrix and of those that a list names at run time, MXFP4 and MXFP8, activations of bf16 and of
+// codes.
 #include "models/BFloat16.h"
 #include "runtime/Layout.h"
 #include "test/lowering/Device/OneGpu.h"
@@ -25,6 +26,9 @@ struct Shape {
   int boxRows = 0;     ///< rows of activations to choose from with a map; 0: no map
   int depthOffset = 0; ///< where the box of weights starts, and what is left behind it
   int threads = 512;
+  bool fp8 = false;   ///< weights of E4M3, not E2M1
+  bool codes = false; ///< activations of E4M3 with scales, not bf16
+  int splitK = 0;     ///< 0: all wavefronts
 
   static constexpr int kTasks = 2;
   int operandRows() const { return weightRows * kTasks; }
@@ -35,7 +39,8 @@ struct Shape {
 
 void PrintTo(const Shape &s, std::ostream *os) {
   *os << s.rows << "x" << s.operandRows() << "x" << s.depth << ", " << s.matrices << " matrices, "
-      << s.entries << " entries, " << s.boxRows << " mapped rows on " << s.threads;
+      << s.entries << " entries, " << s.boxRows << " mapped rows on " << s.threads
+      << (s.fp8 ? ", MXFP8" : ", MXFP4") << (s.codes ? ", codes" : "");
 }
 
 /// E2M1 by its definition: sign, two bits of exponent with bias 1, one of mantissa.
@@ -43,6 +48,17 @@ double codeValue(unsigned code) {
   unsigned exponent = code >> 1 & 3, mantissa = code & 1;
   double value = exponent ? std::ldexp(1 + mantissa / 2.0, int(exponent) - 1) : mantissa / 2.0;
   return code & 8 ? -value : value;
+}
+
+/// E4M3 by its definition: sign, four bits of exponent with bias 7, three of mantissa; the code of
+/// all ones is NaN.
+double e4m3Value(unsigned code) {
+  unsigned exponent = code >> 3 & 15, mantissa = code & 7;
+  if ((code & 0x7F) == 0x7F)
+    return std::nan("");
+  double value =
+      exponent ? std::ldexp(1 + mantissa / 8.0, int(exponent) - 7) : std::ldexp(mantissa / 8.0, -6);
+  return code & 0x80 ? -value : value;
 }
 
 double scaleValue(uint8_t scale) {
@@ -56,7 +72,8 @@ struct Weights {
 
   double at(const Shape &s, int matrix, int row, int column) const {
     size_t line = size_t(matrix) * s.operandRows() + row;
-    return codeValue(codes[line * s.operandDepth() + column]) *
+    uint8_t code = codes[line * s.operandDepth() + column];
+    return (s.fp8 ? e4m3Value(code) : codeValue(code)) *
            scaleValue(scales[line * s.blocks() + column / kBlock]);
   }
 };
@@ -83,29 +100,50 @@ protected:
   %S = mono.param "S" in [1 to 16]
   %B = mono.param "B" in [1 to 64]
   %T = mono.param "T" in [16 to 128]
-  %K = mono.param "K" in [128 to 1024]
+  %K = mono.param "K" in [64 to 1024]
   %O = mono.param "O" in [0 to 1024]
   %E = mono.param "E" in [1 to 16]
   %L = mono.param "L" in [1 to 70]
-  %x = mono.operand "x" read [%B, %K] : bf16
+  %x = mono.operand "x" read [%B, %K] : $XTYPE
+  %xs = mono.operand "xs" read [%B, %K floordiv 32] : f32
   %list = mono.operand "list" read [%L] : i32
   %map = mono.operand "map" read [%L, %S] : i32
-  %w = mono.operand "w" read weight [$MATRICES%T * 2, %K + %O * 2] : f4E2M1FN, #mono.mfma_rows<16>
+  %w = mono.operand "w" read weight [$MATRICES%T * 2, %K + %O * 2] : $WTYPE, #mono.mfma_rows<16>
   %ws = mono.operand "ws" read weight [$MATRICES%T * 2, (%K + %O * 2) floordiv 32] : f8E8M0FNU, #mono.mfma_rows<16>
   %y = mono.operand "y" write [%S, %T * 2] : f32
-  %r = mono.region "r" [%B, %K] pad(8) : bf16
+  %r = mono.region "r" [%B, %K] pad(16) : $RTYPE
+  %rs = mono.region "rs" [%B, %K floordiv 32] : f32
   mono.stage "s" (%t) tasks [2] base [1] {
     %l = mono.load %list[0] [%L] : tensor<?xi32>
     %m = mono.load %map[0, 0] [%L, %S] : tensor<?x?xi32>
-    %stream = mono.stream %w[$FIRST%t * symbol(%T), %O] [$MATRICES%T, %K] scaled %ws $GROUPS split_k($WAVES)
-    %v = mono.load %x[0, 0] [%B, %K] : tensor<?x?xbf16>
-    mono.store %v, %r[0, 0] : tensor<?x?xbf16>
-    %p = mono.contract %r[0, 0] [%B, %K] $ROWS, %stream : tensor<?x?xf32>
+    %stream = mono.stream %w[$FIRST%t * symbol(%T), %O] [$MATRICES%T, %K] scaled %ws $GROUPS split_k($SPLIT)
+    %v = mono.load %x[0, 0] [%B, %K] : tensor<?x?x$XTYPE>
+    $CONVERT
+    mono.store %c, %r[0, 0] : tensor<?x?x$RTYPE>
+    %p = mono.contract %r[0, 0] [%B, %K] $SCALED $ROWS, %stream : tensor<?x?xf32>
     mono.store %p, %y[0, %t * symbol(%T)] : tensor<?x?xf32>
   }
 })";
+    // Scales of 32 columns each: divided by them, the values are codes.
+    const char *toCodes = R"(%thirtyTwo = arith.constant 32 : index
+    %blocks = arith.divui %K, %thirtyTwo : index
+    %scales = mono.load %xs[0, 0] [%B, %K floordiv 32] : tensor<?x?xf32>
+    mono.store %scales, %rs[0, 0] : tensor<?x?xf32>
+    %empty = tensor.empty(%B, %blocks) : tensor<?x?x32xf32>
+    %wide = linalg.broadcast ins(%scales : tensor<?x?xf32>) outs(%empty : tensor<?x?x32xf32>) dimensions = [2]
+    %boxed = tensor.expand_shape %v [[0], [1, 2]] output_shape [%B, %blocks, 32] : tensor<?x?xf32> into tensor<?x?x32xf32>
+    %codes = arith.scaling_truncf %boxed, %wide : tensor<?x?x32xf32>, tensor<?x?x32xf32> to tensor<?x?x32xf8E4M3FN>
+    %c = tensor.collapse_shape %codes [[0], [1, 2]] : tensor<?x?x32xf8E4M3FN> into tensor<?x?xf8E4M3FN>)";
+    const char *same = "%zero = arith.constant 0.0 : bf16\n"
+                       "    %zeros = tensor.splat %zero[%B, %K] : tensor<?x?xbf16>\n"
+                       "    %c = arith.addf %v, %zeros : tensor<?x?xbf16>";
     return substitute(text, {{"THREADS", std::to_string(s.threads)},
-                             {"WAVES", std::to_string(s.threads / 64)},
+                             {"SPLIT", std::to_string(s.splitK ? s.splitK : s.threads / 64)},
+                             {"CONVERT", s.codes ? toCodes : same},
+                             {"XTYPE", s.codes ? "f32" : "bf16"},
+                             {"RTYPE", s.codes ? "f8E4M3FN" : "bf16"},
+                             {"WTYPE", s.fp8 ? "f8E4M3FN" : "f4E2M1FN"},
+                             {"SCALED", s.codes ? "scaled %rs" : ""},
                              {"MATRICES", s.matrices ? "%E, " : ""},
                              {"FIRST", s.matrices ? "0, " : ""},
                              {"GROUPS", s.matrices ? "groups(%l : tensor<?xi32>)" : ""},
@@ -119,22 +157,33 @@ protected:
     for (size_t line = 0; line < lines; ++line)
       for (int block = 0; block < s.blocks(); ++block) {
         weights.scales.push_back(scale(line, block));
-        // bf16 ends below 2^128: the largest scales take the smaller codes only.
-        unsigned mask = weights.scales.back() == 254   ? 0xB
-                        : weights.scales.back() == 253 ? 0xD
-                                                       : 0xF;
         for (int i = 0; i < kBlock; ++i)
-          weights.codes.push_back(random() & mask);
+          weights.codes.push_back(someCode(weights.scales.back()));
       }
     return weights;
   }
 
+  /// A random code that is a number, and under this scale one that bf16 has if weights are widened:
+  /// magnitudes from 2^-133 to below 2^128.
+  uint8_t someCode(uint8_t scale) {
+    unsigned code = random() & (s.fp8 ? 0xFF : 0xF);
+    if (s.fp8 && (code & 0x7F) == 0x7F)
+      code ^= 1;
+    if (s.codes)
+      return code;
+    if (s.fp8)
+      return scale >= 253 ? code & 0xBF : scale < 8 ? code | 0x40 : code;
+    return scale == 254 ? code & 0xB : scale == 253 ? code & 0xD : code;
+  }
+
   void write(const Weights &weights) {
+    writePacked("ws", weights.scales, ElementType::E8M0, s.blocks());
+    if (s.fp8)
+      return writePacked("w", weights.codes, ElementType::FP8E4M3, s.operandDepth());
     std::vector<uint8_t> pairs;
     for (size_t i = 0; i < weights.codes.size(); i += 2)
       pairs.push_back(weights.codes[i] | weights.codes[i + 1] << 4);
     writePacked("w", pairs, ElementType::FP4E2M1, s.operandDepth());
-    writePacked("ws", weights.scales, ElementType::E8M0, s.blocks());
   }
 
   void writePacked(const char *name, const std::vector<uint8_t> &rowMajor, ElementType element,
@@ -147,14 +196,29 @@ protected:
     gpu->write(name, packed);
   }
 
+  /// Activations, and of codes a scale for each block.
+  struct Activations {
+    std::vector<float> values, scales;
+  };
+
+  void write(const Activations &x) {
+    gpu->write("xs", x.scales);
+    if (s.codes)
+      return gpu->write("x", x.values);
+    std::vector<uint16_t> bf16;
+    for (float value : x.values)
+      bf16.push_back(toBf16(value));
+    gpu->write("x", bf16);
+  }
+
   /// Writes the rest, launches and compares. Any order of adding n products in f32 stays within
   /// n * 2^-24 of the sum of their magnitudes (Higham, Accuracy and Stability of Numerical
-  /// Algorithms, section 3.1).
-  void check(const Weights &weights, const std::vector<uint16_t> &x, std::vector<int32_t> list,
+  /// Algorithms, section 3.1), and below the normal numbers within 2^-149 a sum.
+  void check(const Weights &weights, const Activations &x, std::vector<int32_t> list,
              std::vector<int32_t> map) {
     list.resize(std::max(s.entries, 1), -1);
     map.resize(std::max(s.entries, 1) * s.rows, -1);
-    gpu->write("x", x);
+    write(x);
     gpu->write("list", list);
     gpu->write("map", map);
     gpu->launch();
@@ -172,7 +236,7 @@ protected:
           bool inside = from >= 0 && from < s.activationRows();
           for (int k = 0; k < s.depth; ++k) {
             double product = weights.at(s, groups[g], n, s.depthOffset + k) *
-                             (inside ? toFloat(x[from * s.depth + k]) : 0.0);
+                             (inside ? x.values[from * s.depth + k] : 0.0);
             sum += product;
             magnitude += std::abs(product);
           }
@@ -181,28 +245,36 @@ protected:
         if (std::isnan(sum))
           ASSERT_TRUE(std::isnan(got)) << "row " << row << ", column " << n << ": " << got;
         else
-          ASSERT_NEAR(got, sum, groups.size() * s.depth * std::exp2(-24) * magnitude)
+          ASSERT_NEAR(got, sum,
+                      groups.size() * s.depth * (std::exp2(-24) * magnitude + std::exp2(-149)))
               << "row " << row << ", column " << n;
       }
   }
 
-  std::vector<uint16_t> normals() {
-    std::normal_distribution<float> normal;
-    std::vector<uint16_t> x(s.activationRows() * s.depth);
-    for (uint16_t &value : x)
-      value = toBf16(normal(random));
+  /// Random codes in every block where `inside(row, block)` holds, zeros elsewhere, with random
+  /// scales from 2^(low - 127) on. bf16 has their values too.
+  template <typename Inside> Activations someActivations(int low, Inside inside) {
+    Activations x;
+    for (int row = 0; row < s.activationRows(); ++row)
+      for (int block = 0; block < s.depth / kBlock; ++block) {
+        x.scales.push_back(float(scaleValue(low + random() % 8)));
+        for (int i = 0; i < kBlock; ++i) {
+          unsigned code = inside(row, block) ? random() % 0x7F | (random() & 0x80) : 0;
+          x.values.push_back(float(e4m3Value(code)) * x.scales.back());
+        }
+      }
     return x;
+  }
+
+  Activations anyActivations() {
+    return someActivations(120, [](int, int) { return true; });
   }
 
   /// Activations of block `row + shift` of each row only, so that each result shows one block's
   /// scale. They are small, so that no sum leaves f32.
-  std::vector<uint16_t> oneBlockEach(int shift) {
-    std::uniform_real_distribution<float> any(-1 / 128.0f, 1 / 128.0f);
-    std::vector<uint16_t> x(s.activationRows() * s.depth, 0);
-    for (int row = 0; row < s.activationRows(); ++row)
-      for (int i = 0; i < kBlock; ++i)
-        x[row * s.depth + (row + shift) * kBlock % s.depth + i] = toBf16(any(random));
-    return x;
+  Activations oneBlockEach(int shift) {
+    return someActivations(
+        96, [&](int row, int block) { return block == (row + shift) % (s.depth / kBlock); });
   }
 
   /// `count` groups, any matrix, some of them twice in a row.
@@ -228,18 +300,18 @@ TEST_P(ScaledContract, IsTheSumInDoublePrecision) {
   Weights weights = makeWeights([&](size_t, int) { return 120 + random() % 11; });
   write(weights);
   if (!s.matrices)
-    return check(weights, normals(), {}, {});
+    return check(weights, anyActivations(), {}, {});
   // Empty, one, and as many as there can be.
   for (int count : {0, 1, s.entries / 2, s.entries - 1, s.entries})
-    check(weights, normals(), someGroups(count), someMap());
+    check(weights, anyActivations(), someGroups(count), someMap());
   // What follows the end of a list is not read, whatever it looks like.
   for (int32_t end : {-1, s.matrices, INT32_MIN}) {
     std::vector<int32_t> list = someGroups(s.entries);
     list[s.entries / 2] = end;
-    check(weights, normals(), list, someMap());
+    check(weights, anyActivations(), list, someMap());
   }
   // One matrix all over.
-  check(weights, normals(), std::vector<int32_t>(s.entries, s.matrices - 1), someMap());
+  check(weights, anyActivations(), std::vector<int32_t>(s.entries, s.matrices - 1), someMap());
 }
 
 /// Neighbouring blocks with scales as far apart as can be. Products with the smallest are denormal.
@@ -259,8 +331,55 @@ TEST_P(ScaledContract, ScalesThatAreNaN) {
     return line % 5 == 3 && block == int(line) % s.blocks() ? 255 : 127;
   });
   write(weights);
-  check(weights, normals(), s.matrices ? someGroups(s.entries) : std::vector<int32_t>(), someMap());
+  check(weights, anyActivations(), s.matrices ? someGroups(s.entries) : std::vector<int32_t>(),
+        someMap());
 }
+
+/// What bf16 does not have: weights of 2^128 or more become infinite when they are widened, and
+/// those below 2^-133 zero; multiplied as they are, all count.
+class EndsOfBf16 : public ScaledContract {
+protected:
+  /// Results when block 0 has these codes, scale and activations and the rest is zero.
+  float result(uint8_t code, uint8_t scale, float activation) {
+    Weights weights;
+    for (int line = 0; line < s.operandRows(); ++line)
+      for (int block = 0; block < s.blocks(); ++block) {
+        weights.scales.push_back(block ? 127 : scale);
+        weights.codes.insert(weights.codes.end(), kBlock, block ? 0 : code);
+      }
+    write(weights);
+    Activations x;
+    for (int i = 0; i < s.depth; ++i)
+      x.values.push_back(i < kBlock ? activation : 0);
+    x.scales.assign(s.blocks(), activation);
+    write(x);
+    gpu->write("list", std::vector<int32_t>(1));
+    gpu->write("map", std::vector<int32_t>(1));
+    gpu->launch();
+    std::vector<float> y = gpu->read<float>("y", s.operandRows());
+    EXPECT_EQ(y, std::vector<float>(y.size(), y.front()));
+    return y.front();
+  }
+};
+
+TEST_P(EndsOfBf16, LargestWeights) {
+  uint8_t code = s.fp8 ? 0x7E : 7; // 448 or 6
+  float exact = (s.fp8 ? 448 : 6) * kBlock * 0x1p107f;
+  EXPECT_EQ(result(code, 254, 0x1p-20f), s.codes ? exact : INFINITY);
+}
+
+TEST_P(EndsOfBf16, SmallestWeights) {
+  // Half, the smallest of E2M1, fits under every scale; 2^-9, the smallest of E4M3, does not.
+  float exact = (s.fp8 ? 0x1p-136f : 0x1p-128f) * kBlock * 0x1p20f;
+  EXPECT_EQ(result(1, 0, 0x1p20f), s.fp8 && !s.codes ? 0 : exact);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Formats, EndsOfBf16,
+    testing::Values(Shape{.rows = 1, .depth = 128, .weightRows = 16},
+                    Shape{.rows = 1, .depth = 128, .weightRows = 16, .fp8 = true},
+                    Shape{.rows = 1, .depth = 128, .weightRows = 16, .codes = true},
+                    Shape{.rows = 1, .depth = 128, .weightRows = 16, .fp8 = true, .codes = true}));
 
 INSTANTIATE_TEST_SUITE_P(
     OneMatrix, ScaledContract,
@@ -278,6 +397,37 @@ INSTANTIATE_TEST_SUITE_P(Groups, ScaledContract,
                                                .matrices = 4,
                                                .entries = 64,
                                                .threads = 64}));
+/// The same shapes with other formats; `codes` are multiplied as they are.
+std::vector<Shape> others(bool fp8, bool codes) {
+  std::vector<Shape> shapes = {Shape{1, 128, 16},
+                               Shape{4, 256, 32},
+                               Shape{16, 1024, 32},
+                               Shape{7, 640, 128},
+                               Shape{.rows = 5, .depth = 256, .weightRows = 48, .depthOffset = 128},
+                               Shape{.rows = 3, .depth = 384, .weightRows = 16, .threads = 64},
+                               Shape{.rows = 8, .depth = 512, .weightRows = 64, .splitK = 2},
+                               Shape{.rows = 2, .depth = 128, .weightRows = 128, .splitK = 1},
+                               Shape{16, 256, 16, 10, 70},
+                               Shape{4, 256, 32, 10, 70, 20},
+                               Shape{.rows = 2,
+                                     .depth = 256,
+                                     .weightRows = 32,
+                                     .matrices = 5,
+                                     .entries = 6,
+                                     .boxRows = 3,
+                                     .depthOffset = 128,
+                                     .threads = 256}};
+  if (fp8 && !codes) // tiles of 64
+    shapes.push_back(Shape{.rows = 6, .depth = 192, .weightRows = 64, .splitK = 2});
+  for (Shape &shape : shapes) {
+    shape.fp8 = fp8;
+    shape.codes = codes;
+  }
+  return shapes;
+}
+INSTANTIATE_TEST_SUITE_P(Mxfp8, ScaledContract, testing::ValuesIn(others(true, false)));
+INSTANTIATE_TEST_SUITE_P(Mxfp4TimesCodes, ScaledContract, testing::ValuesIn(others(false, true)));
+INSTANTIATE_TEST_SUITE_P(Mxfp8TimesCodes, ScaledContract, testing::ValuesIn(others(true, true)));
 INSTANTIATE_TEST_SUITE_P(MappedRows, ScaledContract,
                          testing::Values(Shape{4, 256, 32, 10, 70, 20},
                                          Shape{16, 128, 16, 6, 65, 33}, Shape{1, 512, 32, 3, 9, 2},

@@ -75,3 +75,25 @@ mono.schedule @unsupported target("gfx950") grid(1 x 64) {
     }
   }
 }
+
+// -----
+
+mono.schedule @odd_rows_of_codes target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [3] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %x = mono.load %a[0] [3] : tensor<3xf32>
+    // expected-error @below {{expected f32 by f32 to f8E4M3FN with rows of an even length, but got 'tensor<3xf32>' by 'tensor<3xf32>' to 'tensor<3xf8E4M3FN>'}}
+    %c = arith.scaling_truncf %x, %x : tensor<3xf32>, tensor<3xf32> to tensor<3xf8E4M3FN>
+  }
+}
+
+// -----
+
+mono.schedule @a_scale_for_each target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [4] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %x = mono.load %a[0] [4] : tensor<4xf32>
+    // expected-error @below {{expected scales that linalg.broadcast repeats along the last axis}}
+    %c = arith.scaling_truncf %x, %x : tensor<4xf32>, tensor<4xf32> to tensor<4xf8E4M3FN>
+  }
+}
