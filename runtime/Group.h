@@ -95,8 +95,8 @@ public:
   /// parameters switch off leave theirs empty.
   llvm::Expected<bool> isPosted(unsigned rank, llvm::StringRef mailbox);
 
-  /// Where the mailboxes of a scope lie on a rank of this process; 0 if the kernel has none there.
-  DevicePtr mailboxMemory(unsigned rank, MailboxScope scope) const;
+  /// Where a slot of a mailbox lies on a rank of this process that owns it; 0 for other ranks.
+  DevicePtr slotMemory(unsigned rank, const Mailbox &mailbox, unsigned slot) const;
 
   /// Launches every rank of this process and waits for them. Every operand must be bound. May be
   /// called again without any reset: the kernel advances its epoch words itself. After a launch

@@ -45,6 +45,16 @@ Expected<uint32_t> Group::finishedLaunches(const Member &member) const {
   return read32le(count);
 }
 
+DevicePtr Group::slotMemory(unsigned rank, const Mailbox &mailbox, unsigned slot) const {
+  auto member = find_if(members, [&](const Member &m) { return m.rank == rank; });
+  if (member == members.end())
+    return 0;
+  const Exchange &exchange = *member->exchange;
+  if (mailbox.scope == MailboxScope::Peers)
+    return exchange.peerMailboxes + mailbox.offset + slot * exchange.peerSlotBytes;
+  return exchange.deviceMailboxes + mailbox.offset + slot * mailbox.slotBytes();
+}
+
 Expected<Group::Slot> Group::readLastSlot(unsigned rank, const Mailbox &mailbox) {
   Expected<Member *> member = findMember(rank);
   if (!member)
@@ -55,12 +65,8 @@ Expected<Group::Slot> Group::readLastSlot(unsigned rank, const Mailbox &mailbox)
   if (*launches == 0)
     return makeError("mailbox '{}' of rank {}: expected a finished launch, but there was none",
                      mailbox.name, rank);
-  const Exchange &exchange = *(*member)->exchange;
-  bool isPeers = mailbox.scope == MailboxScope::Peers;
-  DevicePtr memory = isPeers ? exchange.peerMailboxes : exchange.deviceMailboxes;
-  uint64_t stride = isPeers ? exchange.peerSlotBytes : mailbox.slotBytes();
   Slot slot{std::vector<uint8_t>(mailbox.slotBytes()), *launches};
-  DevicePtr from = memory + mailbox.offset + *launches % mailbox.slots * stride;
+  DevicePtr from = slotMemory(rank, mailbox, *launches % mailbox.slots);
   if (Error error = (*member)->device->read(from, slot.words))
     return error;
   return slot;
@@ -92,13 +98,6 @@ Expected<bool> Group::isPosted(unsigned rank, StringRef name) {
     if (read32le(&slot->words[at]) == slot->tag)
       return true;
   return false;
-}
-
-DevicePtr Group::mailboxMemory(unsigned rank, MailboxScope scope) const {
-  for (const Member &member : members)
-    if (member.rank == rank)
-      return scope == MailboxScope::Device ? member.deviceMailboxes : member.peerMailboxes;
-  return 0;
 }
 
 } // namespace mono

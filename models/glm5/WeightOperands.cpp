@@ -5,6 +5,7 @@
 #include "models/WeightCuts.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Parallel.h"
 
 #include <cassert>
 #include <cmath>

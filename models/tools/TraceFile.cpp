@@ -40,10 +40,9 @@ Expected<uint32_t> markerOf(StringRef place, const Manifest &manifest) {
 void watchMailboxes(emu::Trace &trace, const Group &group) {
   const Manifest &manifest = group.manifest();
   for (unsigned rank = 0; rank < group.ranks(); ++rank)
-    for (MailboxScope scope : {MailboxScope::Device, MailboxScope::Peers})
-      if (uint64_t bytes = scope == MailboxScope::Device ? manifest.deviceMailboxBytes
-                                                         : manifest.peerMailboxBytes)
-        trace.watch(group.mailboxMemory(rank, scope), bytes);
+    for (const Mailbox &mailbox : manifest.mailboxes)
+      for (unsigned slot = 0; slot < mailbox.slots; ++slot)
+        trace.watch(group.slotMemory(rank, mailbox, slot), mailbox.slotBytes());
 }
 
 namespace {
@@ -141,7 +140,7 @@ private:
   void writePause(const Pause &pause) {
     emu::Trace::Place at = pause.last.begin;
     at.step = pause.begin;
-    std::string label = "waits for " + mailboxAt(at.rank, pause.last.word);
+    std::string label = ("waits for " + mailboxAt(at.rank, pause.last.word)).str();
     event("X", label, at, [&] { json.attribute("dur", int64_t(pause.end - pause.begin)); });
     // From the post to the end of the wait.
     ++flows;
@@ -157,13 +156,13 @@ private:
     });
   }
 
-  /// "mailbox 'NAME'" that holds the word on `rank`.
-  std::string mailboxAt(unsigned rank, DevicePtr word) const {
-    for (const Mailbox &mailbox : group.manifest().mailboxes) {
-      DevicePtr start = group.mailboxMemory(rank, mailbox.scope) + mailbox.offset;
-      if (word >= start && word < start + mailbox.bytes)
-        return mailbox.name;
-    }
+  /// The mailbox that holds the word on `rank`.
+  StringRef mailboxAt(unsigned rank, DevicePtr word) const {
+    for (const Mailbox &mailbox : group.manifest().mailboxes)
+      for (unsigned slot = 0; slot < mailbox.slots; ++slot)
+        if (DevicePtr start = group.slotMemory(rank, mailbox, slot);
+            word >= start && word < start + mailbox.slotBytes())
+          return mailbox.name;
     return "a mailbox";
   }
 

@@ -11,7 +11,7 @@
 
 namespace mono::emu {
 
-void Trace::watch(DevicePtr start, uint64_t bytes) { watched.emplace_back(start, start + bytes); }
+void Trace::watch(DevicePtr start, uint64_t bytes) { watched[start] = start + bytes; }
 
 Trace::Place Trace::now(const Wave &wave) const {
   return {wave.workgroup->launch().rank, wave.workgroup->linearId(),
@@ -70,10 +70,11 @@ template <typename Visit>
 void Trace::forEachWord(const LaneAddresses &at, unsigned bytes, Visit visit) const {
   for (uint64_t rest = at.mask; rest; rest &= rest - 1) {
     DevicePtr first = at.address[unsigned(std::countr_zero(rest))];
-    for (const auto &[start, end] : watched)
-      if (first >= start && first < end)
-        for (DevicePtr word = first & ~DevicePtr(7); word < first + bytes; word += 8)
-          visit(word);
+    auto range = watched.upper_bound(first);
+    if (range == watched.begin() || first >= std::prev(range)->second)
+      continue;
+    for (DevicePtr word = first & ~DevicePtr(7); word < first + bytes; word += 8)
+      visit(word);
   }
 }
 

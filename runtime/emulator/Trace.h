@@ -83,7 +83,7 @@ private:
   template <typename Visit>
   void forEachWord(const LaneAddresses &at, unsigned bytes, Visit visit) const;
 
-  std::vector<std::pair<DevicePtr, DevicePtr>> watched; ///< start and end
+  std::map<DevicePtr, DevicePtr> watched; ///< end by start
   std::optional<uint32_t> stop;
   std::string stopText;
   uint64_t base = 0, latest = 0;

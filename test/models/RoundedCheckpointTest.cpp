@@ -36,7 +36,7 @@ LayerSizes smallSizes() {
 
 std::vector<uint8_t> bytesOf(const LayerSizes &sizes, const Checkpoint &checkpoint, unsigned rank,
                              llvm::StringRef name) {
-  for (const LayerOperand &operand : layerOperands(sizes))
+  for (const OperandSpec &operand : layerOperands(sizes))
     if (operand.name == name) {
       TensorType type{operand.shape, operand.element, Layout::RowMajor};
       std::vector<uint8_t> out(type.bytes());

@@ -128,7 +128,7 @@ llvm::Expected<Compiled> compilePlaced(ModuleOp module, int64_t skipBarrier, uin
   });
   Compiled result;
   PassManager device(module.getContext()), rocdl(module.getContext());
-  device.addPass(createDevicePass({/*watchdog=*/0, skipBarrier}));
+  device.addPass(createDevicePass({/*watchdog=*/0, /*markers=*/false, skipBarrier}));
   if (failed(device.run(module)))
     return failure("code generation: " + message);
   module.walk([&](amdgpu::LDSBarrierOp) { ++result.barriers; });
@@ -308,7 +308,7 @@ llvm::Expected<std::vector<uint8_t>> runLaunches(ArrayRef<uint8_t> codeObject, u
 
 llvm::Expected<std::vector<uint8_t>> outputsOf(ModuleOp placed, int64_t skipBarrier) {
   constexpr unsigned kLaunches = 3;
-  auto manifest = parseManifest(manifestOf(scheduleOf(placed), /*watchdogCycles=*/0));
+  auto manifest = parseManifest(manifestOf(scheduleOf(placed), /*watchdogCycles=*/0, /*markers=*/false));
   if (!manifest)
     return manifest.takeError();
   auto inputs = Inputs::create(*manifest, kLaunches);
