@@ -308,7 +308,8 @@ llvm::Expected<std::vector<uint8_t>> runLaunches(ArrayRef<uint8_t> codeObject, u
 
 llvm::Expected<std::vector<uint8_t>> outputsOf(ModuleOp placed, int64_t skipBarrier) {
   constexpr unsigned kLaunches = 3;
-  auto manifest = parseManifest(manifestOf(scheduleOf(placed), /*watchdogCycles=*/0, /*markers=*/false));
+  auto manifest =
+      parseManifest(manifestOf(scheduleOf(placed), /*watchdogCycles=*/0, /*markers=*/false));
   if (!manifest)
     return manifest.takeError();
   auto inputs = Inputs::create(*manifest, kLaunches);

@@ -60,7 +60,8 @@ emu::Options optionsFor(unsigned run, const Settings &settings) {
 }
 
 llvm::Expected<Inputs> inputsOf(ModuleOp placed, const Settings &settings) {
-  auto manifest = parseManifest(manifestOf(scheduleOf(placed), /*watchdogCycles=*/0, /*markers=*/false));
+  auto manifest =
+      parseManifest(manifestOf(scheduleOf(placed), /*watchdogCycles=*/0, /*markers=*/false));
   if (!manifest)
     return manifest.takeError();
   return Inputs::create(*manifest, settings.launches);
