@@ -62,3 +62,22 @@ mono.routine @quantise_region(%from : !mono.buffer, %codes : !mono.buffer, %scal
   mono.store %scale, %scales[0, %first floordiv 32] : tensor<?x?xf32>
   mono.yield
 }
+
+// The same in four steps, each with a quarter of the scratch in LDS; 4 * blocks blocks in all.
+mono.routine @quantise_quarters(%from : !mono.buffer, %codes : !mono.buffer, %scales : !mono.buffer,
+                                %first : index, %rows : index, %blocks : index) {
+  %block = arith.constant 32 : index
+  %columns = arith.muli %blocks, %block : index
+  %second = arith.addi %first, %columns : index
+  %third = arith.addi %second, %columns : index
+  %fourth = arith.addi %third, %columns : index
+  mono.call @quantise_region(%from, %codes, %scales, %first, %rows, %blocks)
+    : (!mono.buffer, !mono.buffer, !mono.buffer, index, index, index) -> ()
+  mono.call @quantise_region(%from, %codes, %scales, %second, %rows, %blocks)
+    : (!mono.buffer, !mono.buffer, !mono.buffer, index, index, index) -> ()
+  mono.call @quantise_region(%from, %codes, %scales, %third, %rows, %blocks)
+    : (!mono.buffer, !mono.buffer, !mono.buffer, index, index, index) -> ()
+  mono.call @quantise_region(%from, %codes, %scales, %fourth, %rows, %blocks)
+    : (!mono.buffer, !mono.buffer, !mono.buffer, index, index, index) -> ()
+  mono.yield
+}

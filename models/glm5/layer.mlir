@@ -698,11 +698,19 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   //===--- experts with MXFP8 activations -------------------------------------===//
 
   mono.stage "quantise_rows" (%t) tasks [256 * symbol(%ACT)] base [0] {
+    // In sixteen steps: beside the rows and their codes there is little LDS left.
+    %parts = arith.constant 512 : index
+    %blocks = arith.divui %HIDDEN, %parts : index
+    %second = arith.divui %HALF, %two : index
+    %fourth = arith.addi %HALF, %second : index
     %zeroth = arith.constant 0 : index
-    %blocks = arith.divui %HALF, %thirtyTwo : index
-    mono.call @quantise_region(%row, %row_codes, %row_scales, %zeroth, %S, %blocks)
+    mono.call @quantise_quarters(%row, %row_codes, %row_scales, %zeroth, %S, %blocks)
       : (!mono.buffer, !mono.buffer, !mono.buffer, index, index, index) -> ()
-    mono.call @quantise_region(%row, %row_codes, %row_scales, %HALF, %S, %blocks)
+    mono.call @quantise_quarters(%row, %row_codes, %row_scales, %second, %S, %blocks)
+      : (!mono.buffer, !mono.buffer, !mono.buffer, index, index, index) -> ()
+    mono.call @quantise_quarters(%row, %row_codes, %row_scales, %HALF, %S, %blocks)
+      : (!mono.buffer, !mono.buffer, !mono.buffer, index, index, index) -> ()
+    mono.call @quantise_quarters(%row, %row_codes, %row_scales, %fourth, %S, %blocks)
       : (!mono.buffer, !mono.buffer, !mono.buffer, index, index, index) -> ()
   }
 

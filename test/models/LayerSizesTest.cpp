@@ -91,7 +91,7 @@ TEST(LayerSizes, RanksCanShareWhatAllOfThemNeed) {
 TEST(LayerSizes, ParametersAreChecked) {
   Manifest manifest = test::layerManifest(LayerSizes{});
   manifest.params.pop_back();
-  EXPECT_EQ(fault(manifest), "kernel 'glm5_layer' has no parameter 'SHARD_A'");
+  EXPECT_EQ(fault(manifest), "kernel 'glm5_layer' has no parameter 'ACT'");
   EXPECT_EQ(fault(with("TOPK", -1)), "parameter 'TOPK': expected a size, but got -1");
   EXPECT_EQ(fault(with("TP", 3)), "expected HEADS to be a multiple of TP = 3, but got 64");
   EXPECT_EQ(fault(with("MOE", 128)), "expected MOE to be a multiple of 32 TP = 256, but got 128");
