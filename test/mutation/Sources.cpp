@@ -38,6 +38,7 @@ std::vector<Source> allSources() {
            "test/schedules/all_reduce.mlir:TP=2",
            "test/lowering/Check/valid.mlir",
            "test/lowering/Check/valid-ranks.mlir",
+           "test/lowering/Bind/choice.mlir:TP=4,SHARED=1",
            "test/lowering/Bind/movement.mlir:S=3,N=40",
            "test/lowering/Device/contract.mlir",
            "test/lowering/Device/mailbox.mlir",
