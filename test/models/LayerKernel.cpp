@@ -14,6 +14,28 @@ using namespace mono::models::glm5;
 
 namespace mono::test {
 
+LayerSizes smallLayerSizes() {
+  LayerSizes sizes;
+  sizes.hidden = 64;
+  sizes.heads = 4;
+  sizes.qLora = 32;
+  sizes.kvLora = 32;
+  sizes.nope = 16;
+  sizes.rope = 8;
+  sizes.vDim = 16;
+  sizes.indexHeads = 2;
+  sizes.indexDim = 16;
+  sizes.topk = 8;
+  sizes.experts = 16;
+  sizes.moe = 128;
+  sizes.chosen = 2;
+  sizes.rows = 5;
+  sizes.ranks = 2;
+  sizes.context = 32;
+  sizes.page = 4;
+  return sizes;
+}
+
 Manifest layerManifest(const LayerSizes &sizes) {
   Manifest manifest;
   manifest.kernel = manifest.schedule = "glm5_layer";

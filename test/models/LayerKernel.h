@@ -6,6 +6,9 @@
 
 namespace mono::test {
 
+/// A layer that a test computes in no time: 5 rows on 2 ranks.
+models::glm5::LayerSizes smallLayerSizes();
+
 /// The manifest of a kernel with these sizes; every operand row-major.
 Manifest layerManifest(const models::glm5::LayerSizes &sizes);
 

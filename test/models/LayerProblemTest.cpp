@@ -19,28 +19,6 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-LayerSizes smallSizes() {
-  LayerSizes sizes;
-  sizes.hidden = 64;
-  sizes.heads = 4;
-  sizes.qLora = 32;
-  sizes.kvLora = 32;
-  sizes.nope = 16;
-  sizes.rope = 8;
-  sizes.vDim = 16;
-  sizes.indexHeads = 2;
-  sizes.indexDim = 16;
-  sizes.topk = 8;
-  sizes.experts = 16;
-  sizes.moe = 128;
-  sizes.chosen = 2;
-  sizes.rows = 5;
-  sizes.ranks = 2;
-  sizes.context = 32;
-  sizes.page = 4;
-  return sizes;
-}
-
 /// The bad lines of a verdict; fails when their number and Report::good() disagree.
 Names faultsOf(Problem &problem, llvm::ArrayRef<RankOutputs> outputs) {
   Report report;
@@ -61,7 +39,7 @@ struct Variant {
 class LayerVariant : public testing::TestWithParam<Variant> {};
 
 TEST_P(LayerVariant, PassesAKernelThatKnowsOnlyOperands) {
-  LayerSizes sizes = smallSizes();
+  LayerSizes sizes = test::smallLayerSizes();
   sizes.ordered = GetParam().ordered;
   sizes.indexer = GetParam().indexer;
   sizes.sharded = GetParam().sharded;
@@ -134,7 +112,7 @@ protected:
                                      static_cast<size_t>(layerCase.inputs.positions[row]));
   }
 
-  LayerSizes sizes = smallSizes();
+  LayerSizes sizes = test::smallLayerSizes();
   Manifest manifest = test::layerManifest(sizes);
   LayerCase layerCase;
   std::unique_ptr<Problem> problem;

@@ -18,24 +18,10 @@ using namespace mono::models::glm5;
 namespace {
 
 LayerSizes sizesOf(bool ordered = false) {
-  LayerSizes sizes;
+  LayerSizes sizes = test::smallLayerSizes();
   sizes.hidden = 256;
-  sizes.heads = 4;
-  sizes.qLora = 32;
-  sizes.kvLora = 32;
-  sizes.nope = 16;
-  sizes.rope = 8;
-  sizes.vDim = 16;
-  sizes.indexHeads = 2;
-  sizes.indexDim = 16;
-  sizes.topk = 8;
-  sizes.experts = 16;
-  sizes.moe = 128;
   sizes.chosen = 4;
   sizes.rows = 4;
-  sizes.ranks = 2;
-  sizes.context = 32;
-  sizes.page = 4;
   sizes.ordered = ordered;
   return sizes;
 }

@@ -306,13 +306,17 @@ llvm::Expected<std::vector<uint8_t>> runLaunches(ArrayRef<uint8_t> codeObject, u
   return Run(*manifest, launches, options, inputs).run(codeObject);
 }
 
-llvm::Expected<std::vector<uint8_t>> outputsOf(ModuleOp placed, int64_t skipBarrier) {
-  constexpr unsigned kLaunches = 3;
+llvm::Expected<Inputs> inputsOf(ModuleOp placed, unsigned launches) {
   auto manifest =
       parseManifest(manifestOf(scheduleOf(placed), /*watchdogCycles=*/0, /*markers=*/false));
   if (!manifest)
     return manifest.takeError();
-  auto inputs = Inputs::create(*manifest, kLaunches);
+  return Inputs::create(*manifest, launches);
+}
+
+llvm::Expected<std::vector<uint8_t>> outputsOf(ModuleOp placed, int64_t skipBarrier) {
+  constexpr unsigned kLaunches = 3;
+  auto inputs = inputsOf(placed, kLaunches);
   if (!inputs)
     return inputs.takeError();
   auto compiled = compilePlaced(placed, skipBarrier);

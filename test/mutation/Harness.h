@@ -43,6 +43,9 @@ llvm::Expected<std::vector<uint8_t>> runLaunches(llvm::ArrayRef<uint8_t> codeObj
                                                  unsigned launches, const emu::Options &options,
                                                  Inputs &inputs);
 
+/// Inputs for so many launches of a right module, which is placed.
+llvm::Expected<Inputs> inputsOf(mlir::ModuleOp placed, unsigned launches);
+
 /// The outputs of three launches of a placed module, which is lowered in place, on inputs of its
 /// own; the emulator checks thoroughly. Errors: as above, and what code generation says.
 llvm::Expected<std::vector<uint8_t>> outputsOf(mlir::ModuleOp placed, int64_t skipBarrier = -1);

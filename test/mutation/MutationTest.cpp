@@ -29,7 +29,7 @@ bool mustFail(StringRef name, ModuleOp placed) {
   Settings settings;
   settings.launches = 6;
   settings.seeds = 400;
-  auto inputs = inputsOf(placed, settings);
+  auto inputs = inputsOf(placed, settings.launches);
   OwningOpRef<ModuleOp> module = placed.clone();
   auto compiled = compilePlaced(*module);
   if (!inputs || !compiled) {

@@ -1,7 +1,6 @@
 // Makes mutants, checks them and runs them.
 #include "test/mutation/Subject.h"
 
-#include "lowering/Manifest.h"
 #include "test/mutation/Sources.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -59,14 +58,6 @@ emu::Options optionsFor(unsigned run, const Settings &settings) {
   return options;
 }
 
-llvm::Expected<Inputs> inputsOf(ModuleOp placed, const Settings &settings) {
-  auto manifest =
-      parseManifest(manifestOf(scheduleOf(placed), /*watchdogCycles=*/0, /*markers=*/false));
-  if (!manifest)
-    return manifest.takeError();
-  return Inputs::create(*manifest, settings.launches);
-}
-
 /// Leaves `placed` as it is.
 static llvm::Expected<Compiled> compile(ModuleOp placed, int64_t skipBarrier = -1,
                                         unsigned delays = 0) {
@@ -122,7 +113,7 @@ bool Subject::run(Counts &counts) {
   placed = bound.clone();
   if (std::string message = check(*placed); !message.empty())
     return fail("the schedule itself is rejected: " + message);
-  auto made = inputsOf(*placed, settings);
+  auto made = inputsOf(*placed, settings.launches);
   if (!made)
     return fail("no inputs: " + toString(made.takeError()));
   inputs = std::move(*made);

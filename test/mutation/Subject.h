@@ -50,9 +50,6 @@ struct Counts {
 /// others are adversarial.
 emu::Options optionsFor(unsigned run, const Settings &settings);
 
-/// The inputs of a right module, which is placed.
-llvm::Expected<Inputs> inputsOf(mlir::ModuleOp placed, const Settings &settings);
-
 /// The outputs of a placed module, if all runs agree; else what went wrong. Odd runs have delays in
 /// the code; `plain` is the one without.
 llvm::Expected<std::vector<uint8_t>> runAll(mlir::ModuleOp placed, llvm::ArrayRef<uint8_t> plain,
