@@ -25,10 +25,6 @@ static constexpr int64_t kMaxPiecesInFlight = 8;
 static constexpr int64_t kLaneBytes = 16;
 static constexpr int64_t kPieceBytes = kLaneBytes * gfx950::kWaveSize;
 
-static int64_t scratchOf(Operation *op) {
-  return op->getAttrOfType<IntegerAttr>(kScratchAttr).getInt();
-}
-
 static SmallVector<int64_t> shapeOf(Value operand) {
   return staticValues(operand.getDefiningOp<OperandOp>().getShape());
 }
