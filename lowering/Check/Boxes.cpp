@@ -139,6 +139,20 @@ Raw scatteredColumns(ScatterOp op) {
           op.getOffsetArgs(), sizes};
 }
 
+/// The scales of the activations that a contraction takes as codes.
+Raw scalesOf(ContractOp op) {
+  int64_t columns = op.getDepthGrain();
+  AffineMap offsets = op.getOffsets();
+  SmallVector<int64_t> sizes = op.getStaticSizes();
+  return {op.getScales(),
+          false,
+          AffineMap::get(offsets.getNumDims(), offsets.getNumSymbols(),
+                         {offsets.getResult(0), offsets.getResult(1).floorDiv(columns)},
+                         op.getContext()),
+          op.getOffsetArgs(),
+          {sizes[0], sizes[1] / columns}};
+}
+
 /// What an op touches besides the box it names: the region after `into`, and whatever rows that are
 /// known at run time only may name.
 SmallVector<Raw> furtherAccesses(Operation *op) {
@@ -154,7 +168,7 @@ SmallVector<Raw> furtherAccesses(Operation *op) {
       })
       .Case<ContractOp>([&](ContractOp o) {
         if (o.getScales())
-          result.push_back(wholeAccess(o.getScales(), /*writes=*/false));
+          result.push_back(scalesOf(o));
       })
       .Case<ScatterOp>([&](ScatterOp o) { result.push_back(scatteredColumns(o)); })
       .Case<GatherOp>([&](GatherOp o) {

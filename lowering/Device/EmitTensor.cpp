@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -111,11 +112,19 @@ LogicalResult Emitter::emitScalingTrunc(arith::ScalingTruncFOp op) {
   return success();
 }
 
+Value Emitter::valueOfAll(Value tensor) {
+  if (auto splat = tensor.getDefiningOp<tensor::SplatOp>())
+    return scalars.lookup(splat.getInput());
+  DenseElementsAttr constant;
+  if (!matchPattern(tensor, m_Constant(&constant)) || !constant.isSplat())
+    return {};
+  return arith::ConstantOp::create(b, cast<TypedAttr>(constant.getSplatValue<Attribute>()));
+}
+
 LogicalResult Emitter::emitConstant(Operation *op) {
-  auto value = op->getAttrOfType<DenseElementsAttr>("value");
-  if (!value || !value.isSplat())
+  Value scalar = valueOfAll(op->getResult(0));
+  if (!scalar)
     return op->emitError() << "expected a constant tensor with one value for all elements";
-  Value scalar = arith::ConstantOp::create(b, cast<TypedAttr>(value.getSplatValue<Attribute>()));
   emitSplat(scalar, op->getResult(0));
   return success();
 }
@@ -149,18 +158,19 @@ LogicalResult Emitter::emitReduce(Operation *operation) {
   auto type = cast<RankedTensorType>(op.getInputs().front().getType());
   if (op.getDimensions() != ArrayRef<int64_t>{type.getRank() - 1} || type.getRank() < 2)
     return op.emitError() << "expected a reduction of the last axis of at least 2 axes";
-  auto init = op.getInits().front().getDefiningOp<tensor::SplatOp>();
+  Value init = valueOfAll(op.getInits().front());
   if (!init)
-    return op.emitError() << "expected a tensor.splat as the initial value of a reduction";
+    return op.emitError() << "expected one initial value for all elements of a reduction: a "
+                             "tensor.splat or a constant dense<...>";
   Type element = type.getElementType();
   if (element.getIntOrFloatBitWidth() != 32)
     return op.emitError() << "expected a reduction of f32 or i32, but got " << element;
   RowReduction rows(distributionOf(type));
   int64_t scratch = scratchOf(op);
   if (rows.acrossLanes)
-    reduceAcrossLanes(op, init.getInput(), scratch);
+    reduceAcrossLanes(op, init, scratch);
   else
-    reduceRowByThread(op, init.getInput(), scratch);
+    reduceRowByThread(op, init, scratch);
   return success();
 }
 
@@ -222,7 +232,7 @@ void Emitter::foldRows(linalg::ReduceOp op, Value init, int64_t from, int64_t pe
   int64_t rowCount = type.getNumElements();
   willWrite(home, rowCount * 4);
   auto fold = [&](Value row) {
-    Value sum = scalars.lookup(init);
+    Value sum = init;
     for (int64_t i = 0; i < perRow; ++i) {
       Value part = ldsLoad(from, element, rowCount * perRow, add(mul(row, perRow), i), 1);
       sum = combine(op, b, vector::ExtractOp::create(b, part, int64_t(0)), sum);

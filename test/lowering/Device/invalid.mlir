@@ -46,7 +46,7 @@ mono.schedule @no_initial_value target("gfx950") grid(1 x 64) {
   mono.stage "s" (%t) tasks [1] base [0] {
     %x = mono.load %a[0, 0] [4, 64] : tensor<4x64xf32>
     %init = tensor.empty() : tensor<4xf32>
-    // expected-error @below {{expected a tensor.splat as the initial value of a reduction}}
+    // expected-error @below {{expected one initial value for all elements of a reduction: a tensor.splat or a constant dense<...>}}
     %y = linalg.reduce { arith.addf } ins(%x : tensor<4x64xf32>) outs(%init : tensor<4xf32>) dimensions = [1]
   }
 }
