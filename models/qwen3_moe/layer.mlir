@@ -105,7 +105,6 @@ mono.schedule @qwen3_moe_layer target("gfx950") grid(256 x 512) {
   %pair_row = mono.region "pair_row" [%PAIRED] : i32
   %route_ids = mono.region "route_ids" [%S, %CHOSEN] : i32
   %route_weights = mono.region "route_weights" [%S, %CHOSEN] : f32
-  %u = mono.region "u" [%PAIRED, %D_DEPTH] pad(8) : bf16
 
   //===--- attention ----------------------------------------------------------===//
 
@@ -215,34 +214,11 @@ mono.schedule @qwen3_moe_layer target("gfx950") grid(256 x 512) {
     mono.post %zeros to %units[%t, 0, %UNITS] : tensor<?x?xbf16>
   }
 
-  // 16 units of one group's expert for all rows, with the routing weights applied. Groups past the last
-  // distinct expert read nothing.
-  mono.stage "gate_up" (%t) tasks [%GROUPS * symbol(%TILES)] base [0] {
-    %expert = mono.load %groups[%t floordiv symbol(%TILES)] [1] : tensor<1xi32>
-    %w = mono.stream %w_gate_up[0, (%t mod symbol(%TILES)) * 32, 0] [%EXPERTS, 32, %HIDDEN] scaled %w_gate_up_scale groups(%expert : tensor<1xi32>) split_k(8)
-    %both = mono.contract %row[0, 0] [%S, %HIDDEN], %w : tensor<?x32xf32>
-    %gate = tensor.extract_slice %both[0, 0] [%S, 16] [1, 1] : tensor<?x32xf32> to tensor<?x16xf32>
-    %up = tensor.extract_slice %both[0, 16] [%S, 16] [1, 1] : tensor<?x32xf32> to tensor<?x16xf32>
-    %weight1 = mono.load %group_weight[%t floordiv symbol(%TILES), 0] [1, %S] : tensor<1x?xf32>
-    %weight = tensor.collapse_shape %weight1 [[0, 1]] : tensor<1x?xf32> into tensor<?xf32>
-    %unit = mono.call @swiglu(%gate, %up, %weight, %S, %sixteen)
-      : (tensor<?x16xf32>, tensor<?x16xf32>, tensor<?xf32>, index, index) -> tensor<?x16xf32>
-    %unit16 = arith.truncf %unit : tensor<?x16xf32> to tensor<?x16xbf16>
-    mono.post %unit16 to %units[%t floordiv symbol(%TILES), 0, (%t mod symbol(%TILES)) * 16] : tensor<?x16xbf16>
-  }
-
-  // 16 columns of the output over all experts, one after the other.
-  mono.stage "down" (%t) tasks [%HIDDEN floordiv 16] base [0] {
-    %list = mono.load %groups[0] [%GROUPS] : tensor<?xi32>
-    %w = mono.stream %w_down[0, %t * 16, 0] [%EXPERTS, 16, %D_DEPTH] scaled %w_down_scale groups(%list : tensor<?xi32>) split_k(8)
-    %rows = mono.load %pair_row[0] [%PAIRED] : tensor<?xi32>
-    %pair = mono.load %group_pair[0, 0] [%GROUPS, %S] : tensor<?x?xi32>
-    mono.receive_rows %units at %rows into %u : tensor<?xi32>
-    %product = mono.contract %u[0, 0] [%PAIRED, %D_DEPTH] rows(%pair : tensor<?x?xi32>), %w : tensor<?x16xf32>
-    %rounded = arith.truncf %product : tensor<?x16xf32> to tensor<?x16xbf16>
-    mono.post %rounded to %mlp_partial[%rank, 0, %t * 16] : tensor<?x16xbf16>
-  }
-
+  %first = arith.constant 0 : index
+  mono.call @experts_gate_up(%row, %w_gate_up, %w_gate_up_scale, %groups, %group_weight, %units, %GROUPS, %TILES, %S, %HIDDEN, %EXPERTS, %first)
+    : (!mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, !mono.mailbox, index, index, index, index, index, index) -> ()
+  mono.call @experts_down(%units, %w_down, %w_down_scale, %groups, %group_pair, %pair_row, %mlp_partial, %rank, %GROUPS, %PAIRED, %S, %HIDDEN, %D_DEPTH, %EXPERTS, %first)
+    : (!mono.mailbox, !mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, !mono.mailbox, index, index, index, index, index, index, index, index) -> ()
   mono.call @add_output(%mlp_partial, %stream, %y, %TP, %S, %HIDDEN)
     : (!mono.mailbox, !mono.buffer, !mono.buffer, index, index, index) -> ()
 }

@@ -67,7 +67,7 @@ mono.schedule @cache target("gfx950") grid(4 x 64) {
   gpu.write("tokens", tokens);
   gpu.write("sequence", sequence);
   gpu.write("positions", positions);
-  gpu.launch();
+  gpu.launchOnAnyMemory();
   auto cacheRow = [&](int row, int token) {
     return table[row * kPages + token / kPage] * kPage + token % kPage;
   };
