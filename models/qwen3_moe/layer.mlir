@@ -109,8 +109,6 @@ mono.schedule @qwen3_moe_layer target("gfx950") grid(256 x 512) {
   //===--- attention ----------------------------------------------------------===//
 
   %eps = arith.constant 1.0e-6 : f32
-  %dim32 = arith.index_cast %DIM : index to i32
-  %dimF = arith.sitofp %dim32 : i32 to f32
   mono.call @project_heads(%x, %w_in, %w_qkv, %qkv, %S, %HIDDEN, %PROJECTED, %DIM, %eps)
     : (!mono.buffer, !mono.buffer, !mono.buffer, !mono.mailbox, index, index, index, index, f32) -> ()
 
@@ -120,8 +118,8 @@ mono.schedule @qwen3_moe_layer target("gfx950") grid(256 x 512) {
     %pos = mono.load %positions[%t floordiv symbol(%H)] [1] : tensor<1xi32>
     %angles = mono.call @rope_angles(%cos_sin, %pos) : (!mono.buffer, tensor<1xi32>) -> tensor<1x?xf32>
     %gamma = mono.load %q_norm[0] [%DIM] : tensor<?xbf16>
-    %normed = mono.call @rms_normed(%q, %gamma, %dimF, %eps, %one, %DIM)
-      : (tensor<1x?xf32>, tensor<?xbf16>, f32, f32, index, index) -> tensor<1x?xf32>
+    %normed = mono.call @rms_normed(%q, %gamma, %eps, %one, %DIM)
+      : (tensor<1x?xf32>, tensor<?xbf16>, f32, index, index) -> tensor<1x?xf32>
     %rotated = mono.call @rope_halves(%normed, %angles, %one, %PAIRS)
       : (tensor<1x?xf32>, tensor<1x?xf32>, index, index) -> tensor<1x?xf32>
     %rotated16 = arith.truncf %rotated : tensor<1x?xf32> to tensor<1x?xbf16>
@@ -137,8 +135,8 @@ mono.schedule @qwen3_moe_layer target("gfx950") grid(256 x 512) {
     %rawK = mono.receive %qkv[%t floordiv symbol(%KV), %t mod symbol(%KV) + %H, 0] [1, 1, %DIM] : tensor<1x1x?xf32>
     %k = tensor.collapse_shape %rawK [[0, 1], [2]] : tensor<1x1x?xf32> into tensor<1x?xf32>
     %gamma = mono.load %k_norm[0] [%DIM] : tensor<?xbf16>
-    %normed = mono.call @rms_normed(%k, %gamma, %dimF, %eps, %one, %DIM)
-      : (tensor<1x?xf32>, tensor<?xbf16>, f32, f32, index, index) -> tensor<1x?xf32>
+    %normed = mono.call @rms_normed(%k, %gamma, %eps, %one, %DIM)
+      : (tensor<1x?xf32>, tensor<?xbf16>, f32, index, index) -> tensor<1x?xf32>
     %rotated = mono.call @rope_halves(%normed, %angles, %one, %PAIRS)
       : (tensor<1x?xf32>, tensor<1x?xf32>, index, index) -> tensor<1x?xf32>
     %k16 = arith.truncf %rotated : tensor<1x?xf32> to tensor<1x?xbf16>
@@ -151,6 +149,7 @@ mono.schedule @qwen3_moe_layer target("gfx950") grid(256 x 512) {
     mono.post %v16 to %new_v[%t floordiv symbol(%KV), %t mod symbol(%KV), 0] : tensor<1x?xbf16>
   }
 
+  %dimF = mono.call @size_as_f32(%DIM) : (index) -> f32
   %scale = math.rsqrt %dimF : f32
   %noCap = arith.constant 0.0 : f32
   %part, %part_max, %part_sum = mono.call @gqa_parts(%query, %new_k, %new_v, %cache_k, %cache_v, %block_table, %positions, %S, %H, %KV, %DIM, %CACHE, %PAGES, %PAGE, %ORDERED, %CTX, %SPLITS, %KEYS, %scale, %noCap)
