@@ -207,9 +207,15 @@ static LogicalResult collectStage(StageOp stage, int64_t stageIndex,
                           declaredBy(raw.memory)->shape};
       for (Value arg : raw.args) {
         bool isTask = isa<BlockArgument>(arg);
-        if (!isTask && !arg.getDefiningOp<RanksOp>())
-          return op.emitError() << "expected offsets that depend on the task, the rank and "
-                                   "parameters only";
+        if (!isTask && !arg.getDefiningOp<RanksOp>()) {
+          InFlightDiagnostic diag =
+              op.emitError() << "expected offsets made of the task, the rank and parameters, but "
+                                "one is a result of '"
+                             << arg.getDefiningOp()->getName()
+                             << "'; write its expression between the brackets";
+          diag.attachNote(arg.getLoc()) << "made here";
+          return diag;
+        }
         access.argIsTask.push_back(isTask);
       }
       accesses.push_back(std::move(access));

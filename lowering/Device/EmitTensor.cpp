@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
@@ -42,6 +43,22 @@ static Value emitScalars(ImplicitLocOpBuilder &b, Operation *op, ArrayRef<Value>
     elements.push_back(emitChunk(b, op, scalars, {type.getElementType()}).front());
   }
   return vector::FromElementsOp::create(b, type, elements);
+}
+
+LogicalResult Emitter::verifyHasCode(Operation *op) {
+  if (isa<arith::RemFOp>(op))
+    return op->emitError() << "'arith.remf' has no code on gfx950; x - trunc(x / y) * y has";
+  if (op->getName().getDialectNamespace() != math::MathDialect::getDialectNamespace() ||
+      isa<math::AbsFOp, math::AbsIOp, math::CopySignOp, math::CountLeadingZerosOp,
+          math::CountTrailingZerosOp, math::CtPopOp, math::ErfOp, math::ErfcOp, math::ExpOp,
+          math::ExpM1Op, math::FmaOp, math::IsFiniteOp, math::IsInfOp, math::IsNaNOp,
+          math::IsNormalOp, math::LogOp, math::Log1pOp, math::RoundOp, math::RoundEvenOp,
+          math::RsqrtOp, math::SqrtOp, math::TanhOp, math::TruncOp>(op))
+    return success();
+  return op->emitError() << "'" << op->getName()
+                         << "' has no code on gfx950; math has absf, absi, copysign, ctlz, cttz, "
+                            "ctpop, erf, erfc, exp, expm1, fma, isfinite, isinf, isnan, isnormal, "
+                            "log, log1p, round, roundeven, rsqrt, sqrt, tanh and trunc there";
 }
 
 LogicalResult Emitter::emitElementwise(Operation *op) {
@@ -156,8 +173,14 @@ LogicalResult Emitter::emitReduce(Operation *operation) {
     return op.emitError() << "expected a reduction of one tensor, but got "
                           << op.getInputs().size();
   auto type = cast<RankedTensorType>(op.getInputs().front().getType());
-  if (op.getDimensions() != ArrayRef<int64_t>{type.getRank() - 1} || type.getRank() < 2)
-    return op.emitError() << "expected a reduction of the last axis of at least 2 axes";
+  if (type.getRank() < 2)
+    return op.emitError() << "expected a reduction of at least 2 axes, but got " << type
+                          << "; tensor.expand_shape makes one row of it";
+  if (op.getDimensions() != ArrayRef<int64_t>{type.getRank() - 1})
+    return op.emitError() << "expected a reduction of the last axis, " << type.getRank() - 1
+                          << ", but got [" << op.getDimensions()
+                          << "]; linalg.transpose brings another one there, and mono.receive ... "
+                             "sum adds over the first of a mailbox";
   Value init = valueOfAll(op.getInits().front());
   if (!init)
     return op.emitError() << "expected one initial value for all elements of a reduction: a "

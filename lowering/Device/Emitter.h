@@ -76,6 +76,8 @@ private:
   mlir::LogicalResult emitOp(mlir::Operation *op);
 
   // EmitTensor.cpp: upstream ops on tensors.
+  /// Error for an op of `arith` or `math` that has no code on gfx950 without the ROCm device library.
+  static mlir::LogicalResult verifyHasCode(mlir::Operation *op);
   mlir::LogicalResult emitElementwise(mlir::Operation *op);
   /// arith.scaling_truncf to f8E4M3FN.
   mlir::LogicalResult emitScalingTrunc(mlir::arith::ScalingTruncFOp op);
