@@ -200,4 +200,53 @@ INSTANTIATE_TEST_SUITE_P(Formats, ExpertMlp,
                                          Shape{WeightFormat::Fp8Blocks, 1, 4, 2, 8, true},
                                          Shape{WeightFormat::Fp8Blocks, 2, 5, 3, 6, true}));
 
+/// What a task of "gate_up" hands on: its group's rows, 16 units at its place.
+TEST(PostUnits, OfAGroupAndTile) {
+  OneGpu gpu(R"(mono.import "schedules/experts.mlir"
+mono.schedule @units target("gfx950") grid(8 x 64) {
+  %tiles = arith.constant 2 : index
+  %rows = arith.constant 3 : index
+  %gate = mono.operand "gate" read [6, 3, 16] : f32
+  %up = mono.operand "up" read [6, 3, 16] : f32
+  %w = mono.operand "w" read [3, 3] : f32
+  %y = mono.operand "y" write [3, 3, 32] : bf16
+  %box = mono.mailbox "box" tagged scope(device) slots(1) [3, 3, 32] : bf16
+  %weight = mono.region "weight" [3, 3] : f32
+  mono.stage "post" (%t) tasks [6] base [0] {
+    %v = mono.load %w[0, 0] [3, 3] : tensor<3x3xf32>
+    mono.store %v, %weight[0, 0] : tensor<3x3xf32>
+    %g3 = mono.load %gate[%t, 0, 0] [1, 3, 16] : tensor<1x3x16xf32>
+    %u3 = mono.load %up[%t, 0, 0] [1, 3, 16] : tensor<1x3x16xf32>
+    %g = tensor.collapse_shape %g3 [[0, 1], [2]] : tensor<1x3x16xf32> into tensor<3x16xf32>
+    %u = tensor.collapse_shape %u3 [[0, 1], [2]] : tensor<1x3x16xf32> into tensor<3x16xf32>
+    mono.call @post_units(%g, %u, %weight, %box, %t, %tiles, %rows)
+      : (tensor<3x16xf32>, tensor<3x16xf32>, !mono.buffer, !mono.mailbox, index, index, index) -> ()
+  }
+  mono.stage "take" (%t) tasks [1] base [7] {
+    %v = mono.receive %box[0, 0, 0] [3, 3, 32] : tensor<3x3x32xbf16>
+    mono.store %v, %y[0, 0, 0] : tensor<3x3x32xbf16>
+  }
+})");
+  std::mt19937 random(4);
+  std::normal_distribution<float> normal;
+  std::vector<float> gate(6 * 3 * 16), up(gate.size()), w(9);
+  for (std::vector<float> *values : {&gate, &up, &w})
+    for (float &value : *values)
+      value = normal(random);
+  gpu.write("gate", gate);
+  gpu.write("up", up);
+  gpu.write("w", w);
+  gpu.launchOnAnyMemory();
+  std::vector<uint16_t> y = gpu.read<uint16_t>("y", 3 * 3 * 32);
+  for (int group = 0; group < 3; ++group)
+    for (int row = 0; row < 3; ++row)
+      for (int u = 0; u < 32; ++u) {
+        int at = ((group * 2 + u / 16) * 3 + row) * 16 + u % 16;
+        double g = gate[at], expected = g / (1 + std::exp(-g)) * up[at] * w[group * 3 + row];
+        EXPECT_NEAR(toFloat(y[(group * 3 + row) * 32 + u]), expected,
+                    0x1.01p-8 * std::abs(expected))
+            << "group " << group << ", row " << row << ", unit " << u;
+      }
+}
+
 } // namespace

@@ -16,9 +16,19 @@ struct Shape {
   Weights weights;
   int rows, depth, columns;
   Activations activations = Activations::Bf16;
+  /// Columns a task of a stage of the test's own, which calls the tile on 256 threads; 0: a whole
+  /// layer.
+  int task = 0;
+  bool byName = true; ///< of the format, not @linear_scaled
 };
 
 std::string routine(const Shape &s) {
+  if (s.task)
+    return s.activations == Activations::Mxfp8 ? "linear_tile_by_mxfp8"
+           : s.activations == Activations::Fp8 ? "linear_tile_by_fp8"
+                                               : "linear_tile";
+  if (!s.byName)
+    return "linear_scaled";
   if (s.activations == Activations::Mxfp8)
     return "linear_mx_by_mxfp8";
   if (s.activations == Activations::Fp8)
@@ -38,7 +48,7 @@ std::string routine(const Shape &s) {
 
 void PrintTo(const Shape &s, std::ostream *os) {
   *os << routine(s) << (s.weights == Weights::Mxfp4 ? " (E2M1) " : " ") << s.rows << "x"
-      << s.columns << "x" << s.depth;
+      << s.columns << "x" << s.depth << (s.task ? " by " + std::to_string(s.task) : "");
 }
 
 double e4m3(unsigned code) { return numeric::decode(numeric::kFp8E4M3, code); }
@@ -60,11 +70,48 @@ protected:
     w.emplace(s.weights, /*matrices=*/0, s.columns, s.depth, random);
   }
 
-  std::string schedule() const {
+  /// A whole layer.
+  std::string call() const {
     bool isBf16 = s.weights == Weights::Bf16;
+    return substitute(R"(  mono.call @$ROUTINE(%in, %w, $ARGUMENT%out, %S, %K, %N, %zero)
+    : (!mono.mailbox, !mono.buffer, $TYPE!mono.mailbox, index, index, index, index) -> ())",
+                      {{"ROUTINE", routine(s)},
+                       {"ARGUMENT", isBf16 ? "" : "%w_scale, "},
+                       {"TYPE", isBf16 ? "" : "!mono.buffer, "}});
+  }
+
+  /// A stage with a tile of `task` columns, rounded as the layers do.
+  std::string stage() const {
+    int columnsOfScale = s.activations == Activations::Fp8 ? kScaleBlock : int(mxBlock);
+    std::string regions = s.activations == Activations::Bf16
+                              ? "  %r = mono.region \"r\" [%S, %K] pad(8) : bf16\n"
+                              : R"(  %width = arith.constant $WIDTH : index
+  %blocks = arith.divui %K, %width : index
+  %r = mono.region "r" [%S, %K] pad(16) : f8E4M3FN
+  %rs = mono.region "rs" [%S, %blocks] : f32
+)";
+    std::string call = s.activations == Activations::Bf16 ? R"((%in, %r, %e, %S, %K)
+      : (!mono.mailbox, !mono.buffer, !mono.stream, index, index))"
+                                                          : R"((%in, %r, %rs, %e, %S, %blocks)
+      : (!mono.mailbox, !mono.buffer, !mono.buffer, !mono.stream, index, index))";
+    return substitute(regions + R"(  mono.stage "own" (%t) tasks [%N floordiv $TASK] base [0] {
+    %e = mono.stream %w[%t * $TASK, 0] [$TASK, %K] $SCALED split_k($SPLIT)
+    %p = mono.call @$ROUTINE)" +
+                          call + R"( -> tensor<?x?xf32>
+    %p16 = arith.truncf %p : tensor<?x?xf32> to tensor<?x?xbf16>
+    mono.post %p16 to %out[0, %t * $TASK] : tensor<?x?xbf16>
+  })",
+                      {{"WIDTH", std::to_string(columnsOfScale)},
+                       {"TASK", std::to_string(s.task)},
+                       {"SCALED", s.weights == Weights::Bf16 ? "" : "scaled %w_scale"},
+                       {"SPLIT", s.task % 32 ? "4" : "2"},
+                       {"ROUTINE", routine(s)}});
+  }
+
+  std::string schedule() const {
     return substitute(
         R"(mono.import "schedules/linear.mlir"
-mono.schedule @linear target("gfx950") grid(8 x 512) {
+mono.schedule @linear target("gfx950") grid(8 x $THREADS) {
   %S = mono.param "S" in [1 to 16]
   %K = mono.param "K" in [64 to 4096]
   %N = mono.param "N" in [16 to 1024]
@@ -77,17 +124,15 @@ $WEIGHTS  %y = mono.operand "y" write [%S, %N] : bf16
     %v = mono.load %x[0, 0] [%S, %K] : tensor<?x?xbf16>
     mono.post %v to %in[0, 0] : tensor<?x?xbf16>
   }
-  mono.call @$ROUTINE(%in, %w, $ARGUMENT%out, %S, %K, %N, %zero)
-    : (!mono.mailbox, !mono.buffer, $TYPE!mono.mailbox, index, index, index, index) -> ()
+$LINEAR
   mono.stage "take" (%t) tasks [1] base [6] {
     %v = mono.receive %out[0, 0] [%S, %N] : tensor<?x?xbf16>
     mono.store %v, %y[0, 0] : tensor<?x?xbf16>
   }
 })",
         {{"WEIGHTS", WeightMatrices::declare(s.weights, "w", "", "%N", "%K")},
-         {"ROUTINE", routine(s)},
-         {"ARGUMENT", isBf16 ? "" : "%w_scale, "},
-         {"TYPE", isBf16 ? "" : "!mono.buffer, "}});
+         {"THREADS", s.task ? "256" : "512"},
+         {"LINEAR", s.task ? stage() : call()}});
   }
 
   /// What is multiplied: x, rounded as the routines say.
@@ -191,5 +236,15 @@ INSTANTIATE_TEST_SUITE_P(Fp8Blocks, Linear,
                                          Shape{Weights::Fp8Blocks, 1, 128, 16, Activations::Fp8},
                                          Shape{Weights::Fp8Blocks, 8, 1152, 144, Activations::Fp8},
                                          Shape{Weights::Fp8Blocks, 5, 640, 272, Activations::Fp8}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Tiles, Linear,
+    testing::Values(Shape{Weights::Bf16, 3, 256, 96, Activations::Bf16, 32},
+                    Shape{Weights::Mxfp4, 2, 384, 128, Activations::Bf16, 64},
+                    Shape{Weights::Mxfp4, 9, 256, 64, Activations::Mxfp8, 16},
+                    Shape{Weights::Mxfp8, 5, 256, 96, Activations::Mxfp8, 32},
+                    Shape{Weights::Fp8Blocks, 6, 512, 192, Activations::Bf16, 96},
+                    Shape{Weights::Fp8Blocks, 6, 512, 192, Activations::Fp8, 96},
+                    Shape{Weights::Mxfp8, 4, 192, 48, Activations::Bf16, 0, false}));
 
 } // namespace

@@ -200,4 +200,20 @@ TEST(NormPieces, RmsNormed) {
   }
 }
 
+TEST(NormPieces, SizeAsF32) {
+  OneGpu gpu(R"(mono.import "schedules/norm.mlir"
+mono.schedule @size target("gfx950") grid(1 x 64) {
+  %N = mono.param "N" in [1 to 16777216]
+  %n = mono.call @size_as_f32(%N) : (index) -> f32
+  %y = mono.operand "y" write [1] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %v = tensor.splat %n : tensor<1xf32>
+    mono.store %v, %y[0] : tensor<1xf32>
+  }
+})",
+             {}, {{"N", 16777215}});
+  gpu.launch();
+  EXPECT_EQ(gpu.read<float>("y", 1).front(), 16777215.0f);
+}
+
 } // namespace
