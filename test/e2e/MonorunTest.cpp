@@ -47,7 +47,8 @@ TEST_F(Monorun, UsageIsStatusTwo) {
   fails(2, "--stats: expected text or json, but got 'xml'", {"x.hsaco", "--stats=xml"});
   fails(2, "--verify: expected a seed, but got 'x'", {"x.hsaco", "--verify=x"});
   fails(2, "--repeat: expected at least 1, but got 0", {"x.hsaco", "--repeat=0"});
-  fails(2, "give one of them", {"x.hsaco", "--verify", "--case=c"});
+  fails(2, "--inputs, --verify and --case each provide the inputs: give one of them",
+        {"x.hsaco", "--verify", "--case=c"});
   fails(2, "--coherence: expected fast or adversarial:SEED, but got 'slow'",
         {"x.hsaco", "--coherence=slow"});
   fails(2, "--coherence: expected fast or adversarial:SEED, but got 'adversarial:x'",
@@ -78,7 +79,7 @@ TEST_F(Monorun, BadFilesAreStatusOne) {
   fails(1, "compiled for S = 4, but -D says 5", {exchange(), "-D", "S=5"});
   fails(1, "'exchange' does not say which task begins: expected one made with monoc --markers",
         {exchange(), "--trace=" + path("t.json")});
-  fails(1, "has no parameter 'CTX'", {exchange(), "-DCTX=1"});
+  fails(1, "the code object has no parameter 'CTX'", {exchange(), "-DCTX=1"});
   fails(1, "no reference is known for schedule 'exchange', only for attn_out_router",
         {exchange(), "--verify"});
   fails(1, "no reference is known for schedule 'exchange'", {exchange(), "--case=" + inputs(1)});
@@ -130,6 +131,14 @@ TEST_F(Monorun, RunsFilesToFiles) {
   ASSERT_TRUE(bool(out)) << llvm::toString(out.takeError());
   for (unsigned i = 0; i < exchangeElements; ++i)
     EXPECT_EQ(llvm::support::endian::read32le(&(*out)->data[4 * i]), 6 * i);
+}
+
+/// Before the run, which may be long.
+TEST_F(Monorun, OutputsMustBeWritable) {
+  std::string kernel = exchange(), in = "--inputs=" + inputs(1);
+  fails(1, "monorun: can't write '" + path("no/such") + "': No such file or directory",
+        {kernel, in, "--outputs=" + path("no/such")});
+  fails(1, "can't write '" + path("") + "': Is a directory", {kernel, in, "--outputs=" + path("")});
 }
 
 /// Both ranks post `in` to both.
