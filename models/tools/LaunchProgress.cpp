@@ -49,7 +49,7 @@ std::string LaunchProgress::describe(uint64_t executed) const {
     ++posted;
     reached[sample.rank] = std::max(reached[sample.rank], sample.stage);
   }
-  std::string text = fmt::format("{:.2f} G instructions", double(executed) / 1e9);
+  std::string text = fmt::format("{} M instructions", executed / 1'000'000);
   if (samples.empty())
     return text;
   return fmt::format("{}% posted, {}, {}", 100 * posted / samples.size(),
