@@ -118,7 +118,9 @@ public:
   llvm::Error prepare();
   /// Starts one rank on a stream of its device and returns at once; the rank ends only when all
   /// others of the group are started too. May be captured into a graph: all that changes from
-  /// launch to launch is in device memory.
+  /// launch to launch is in device memory. Two launches of a group, or of groups that share
+  /// mailboxes, must not overlap on a rank: give them one stream, or streams that events order.
+  /// That they do is not seen here.
   llvm::Error enqueue(unsigned rank, StreamHandle stream);
   /// Starts every rank of this process, in the order of ranks, one stream each. Nothing is started
   /// when a rank cannot be prepared. When one cannot be started after others were, the group is
