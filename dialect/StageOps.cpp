@@ -189,10 +189,59 @@ LogicalResult StoreOp::verify() {
 
 SmallVector<int64_t> StreamOp::getStaticSizes() { return staticValues(getSizes()); }
 
+bool StreamOp::hasBlockScales() {
+  std::optional<Declared> scales = getScales() ? declaredBy(getScales()) : std::nullopt;
+  return scales && scales->element.isF32();
+}
+
+int64_t StreamOp::getDepthGrain() {
+  return hasBlockScales() ? kScaleBlock : *mfmaTileDepth(declaredBy(getSource())->element);
+}
+
+StringRef StreamOp::getDepthGrainName() {
+  return hasBlockScales() ? "a block that shares an f32 scale" : "the tile of #mono.mfma_rows<16>";
+}
+
 /// Codes that make numbers together with a scale of 32 of them.
 static bool isMxCode(Type element) { return isa<Float4E2M1FNType, Float8E4M3FNType>(element); }
 
 /// The scales of MX weights: an operand of the same shape with one for each 32 elements.
+static LogicalResult verifyMxScales(StreamOp op, const Declared &weights, const Declared &scales) {
+  SmallVector<int64_t> shape(weights.shape);
+  if (!ShapedType::isDynamic(shape.back()))
+    shape.back() /= gfx950::kMxBlock;
+  if (isa<Float8E8M0FNUType>(scales.element) && isa_and_nonnull<MfmaRowsAttr>(scales.layout) &&
+      succeeded(verifyCompatibleShape(scales.shape, shape)))
+    return success();
+  InFlightDiagnostic diag = op.emitOpError() << "expected scales of type f8E8M0FNU in layout "
+                                                "#mono.mfma_rows<16>, one for each 32 columns of "
+                                             << describe(op.getSource()) << ", but "
+                                             << describe(op.getScales()) << " is something else";
+  return noteDeclaration(diag, op.getScales());
+}
+
+/// The scales of blocks: a row-major operand with one for each, the last ones perhaps incomplete.
+static LogicalResult verifyBlockScales(StreamOp op, const Declared &weights,
+                                       const Declared &scales) {
+  if (!isa<Float8E4M3FNType>(weights.element))
+    return op.emitOpError() << "expected weights of f8E4M3FN for scales of f32, but "
+                            << describe(op.getSource()) << " has " << weights.element;
+  SmallVector<int64_t> shape(weights.shape);
+  for (int64_t &size : MutableArrayRef(shape).take_back(2))
+    if (!ShapedType::isDynamic(size))
+      size = llvm::divideCeil(size, kScaleBlock);
+  if (op.getScales().getDefiningOp<OperandOp>() && !scales.layout &&
+      succeeded(verifyCompatibleShape(scales.shape, shape)))
+    return success();
+  InFlightDiagnostic diag = op.emitOpError()
+                            << "expected a row-major operand "
+                            << RankedTensorType::get(shape, scales.element)
+                            << ", a scale for each block of 128 x 128 of "
+                            << describe(op.getSource()) << ", but " << describe(op.getScales())
+                            << " is " << RankedTensorType::get(scales.shape, scales.element);
+  return noteDeclaration(diag, op.getScales());
+}
+
 static LogicalResult verifyScales(StreamOp op, const Declared &weights) {
   if (!op.getScales())
     return op.emitOpError() << "expected 'scaled' and the operand of the scales for weights of "
@@ -200,18 +249,8 @@ static LogicalResult verifyScales(StreamOp op, const Declared &weights) {
   std::optional<Declared> scales = declaredBy(op.getScales());
   if (!scales)
     return success();
-  SmallVector<int64_t> shape(weights.shape);
-  if (!ShapedType::isDynamic(shape.back()))
-    shape.back() /= gfx950::kMxBlock;
-  if (!isa<Float8E8M0FNUType>(scales->element) || !isa_and_nonnull<MfmaRowsAttr>(scales->layout) ||
-      failed(verifyCompatibleShape(scales->shape, shape))) {
-    InFlightDiagnostic diag = op.emitOpError() << "expected scales of type f8E8M0FNU in layout "
-                                                  "#mono.mfma_rows<16>, one for each 32 columns of "
-                                               << describe(op.getSource()) << ", but "
-                                               << describe(op.getScales()) << " is something else";
-    return noteDeclaration(diag, op.getScales());
-  }
-  return success();
+  return op.hasBlockScales() ? verifyBlockScales(op, weights, *scales)
+                             : verifyMxScales(op, weights, *scales);
 }
 
 /// Number of axes, scales and groups agree with the element type.
@@ -247,13 +286,16 @@ static LogicalResult verifyShares(StreamOp op, Type element) {
                             << " wavefronts of the workgroup, but got " << splitK;
   bool isMx = isMxCode(element);
   int64_t rowUnit = gfx950::kMfmaM * (waves / splitK);
-  int64_t depthUnit = isMx ? *mfmaTileDepth(element) : gfx950::kMfmaK * splitK;
+  int64_t depthUnit = isMx ? op.getDepthGrain() : gfx950::kMfmaK * splitK;
   int64_t rows = op.getRowCount(), depth = op.getDepth();
   if (!ShapedType::isDynamic(rows) && rows % rowUnit != 0)
     return op.emitOpError() << "expected a multiple of " << rowUnit << " rows (16 for each of "
                             << waves / splitK << " wavefronts that share them), but got " << rows;
   if (ShapedType::isDynamic(depth) || depth % depthUnit == 0)
     return success();
+  if (op.hasBlockScales())
+    return op.emitOpError() << "expected a depth that is a multiple of " << depthUnit << ", "
+                            << op.getDepthGrainName() << ", but got " << depth;
   if (isMx)
     return op.emitOpError() << "expected a depth that is a multiple of " << depthUnit
                             << ", the tile of " << element << " weights, but got " << depth;
@@ -278,19 +320,25 @@ LogicalResult StreamOp::verify() {
       failed(verifyBox(*this, getSource(), getOffsets(), getStaticSizes())))
     return failure();
   unsigned depthAxis = declared->shape.size() - 1;
-  int64_t tileDepth = *mfmaTileDepth(declared->element);
-  for (auto [axis, step] :
-       {std::pair{depthAxis - 1, gfx950::kMfmaM}, std::pair{depthAxis, tileDepth}})
+  for (auto [axis, step, name] :
+       {std::tuple{depthAxis - 1, gfx950::kMfmaM, StringRef("the tile of #mono.mfma_rows<16>")},
+        std::tuple{depthAxis, getDepthGrain(), getDepthGrainName()}})
     if (!isMultiple(getOffsets(), getOffsetArgs(), axis, step))
       return emitOpError() << "expected an offset on axis " << axis << " that is a multiple of "
-                           << step << ", the tile of #mono.mfma_rows<16>, but got "
+                           << step << ", " << name << ", but got "
                            << text(getOffsets().getResult(axis));
   return verifyShares(*this, declared->element);
 }
 
 SmallVector<int64_t> ContractOp::getStaticSizes() { return staticValues(getSizes()); }
 
-int64_t ContractOp::getDepthGrain() { return getScales() ? gfx950::kMxBlock : 8; }
+/// Columns of activations that share a scale; those of MX where the weights are not known.
+static int64_t scaledColumns(ContractOp op) {
+  auto stream = op.getWeights().getDefiningOp<StreamOp>();
+  return stream && stream.hasBlockScales() ? kScaleBlock : gfx950::kMxBlock;
+}
+
+int64_t ContractOp::getDepthGrain() { return getScales() ? scaledColumns(*this) : 8; }
 
 /// `rows(%map)`: a row for each group of the weights.
 static LogicalResult verifyRowMap(ContractOp op) {
@@ -310,7 +358,8 @@ static LogicalResult verifyRowMap(ContractOp op) {
                           << " groups, but got " << map.getShape().front();
 }
 
-/// Codes of activations: a matrix in a region, and a region with a scale for 32 of its columns.
+/// Codes of activations: a matrix in a region, and a region with a scale for 32 of its columns, or
+/// for 128 where the weights have scales of blocks.
 static LogicalResult verifyCodes(ContractOp op, const Declared &codes) {
   std::optional<Declared> scales = declaredBy(op.getScales());
   if (!scales)
@@ -322,13 +371,13 @@ static LogicalResult verifyCodes(ContractOp op, const Declared &codes) {
                             << " axes of " << codes.element;
   SmallVector<int64_t> shape(codes.shape);
   if (!ShapedType::isDynamic(shape.back()))
-    shape.back() /= gfx950::kMxBlock;
+    shape.back() /= scaledColumns(op);
   if (!scales->element.isF32() || !op.getScales().getDefiningOp<RegionOp>() ||
       failed(verifyCompatibleShape(scales->shape, shape))) {
     InFlightDiagnostic diag = op.emitOpError()
-                              << "expected a region of f32 with a scale for each 32 columns of "
-                              << describe(op.getSource()) << ", but " << describe(op.getScales())
-                              << " is something else";
+                              << "expected a region of f32 with a scale for each "
+                              << scaledColumns(op) << " columns of " << describe(op.getSource())
+                              << ", but " << describe(op.getScales()) << " is something else";
     return noteDeclaration(diag, op.getScales());
   }
   int64_t depth = op.getStaticSizes().back();

@@ -71,6 +71,11 @@ def Mono_StreamOp : Mono_SliceOp<"stream", [MemoryEffects<[MemRead]>]> {
     MX weights (`f4E2M1FN` or `f8E4M3FN`, with the operand of their scales after `scaled`): depth in
     tiles of 128 or 64, which the wavefronts that share the depth take in turn. An operand of scales
     that has no elements with these parameters counts as none: then the weights are bf16.
+
+    `f8E4M3FN` weights whose scales are a row-major operand of f32 have one for each block of 128 x 128,
+    the last row of blocks perhaps incomplete: `[ceil(N / 128), ceil(K / 128)]` (DeepSeek-V3, arXiv
+    2412.19437). Their depth comes in blocks of 128.
+
     `groups(%list)` takes, of matrices `[E, N, K]`, those the list names, one after the other, up to
     the first entry that is not an index of the first axis (-1 ends a list; an empty one reads
     nothing): the experts that routing has chosen.
@@ -95,6 +100,13 @@ def Mono_StreamOp : Mono_SliceOp<"stream", [MemoryEffects<[MemRead]>]> {
     /// Rows and depth of the box, of each matrix; `?` where a parameter decides.
     int64_t getRowCount() { return getStaticSizes().end()[-2]; }
     int64_t getDepth() { return getStaticSizes().back(); }
+    /// Whether there is an f32 scale for each block of 128 x 128 weights.
+    bool hasBlockScales();
+    /// What an offset along the depth is a multiple of: a tile of the layout, or a block. The
+    /// operand's element type must be known.
+    int64_t getDepthGrain();
+    /// What that is, for messages.
+    ::llvm::StringRef getDepthGrainName();
   }];
   let hasVerifier = 1;
 }
@@ -114,6 +126,10 @@ def Mono_ContractOp : Mono_SliceOp<"contract", [MemoryEffects<[MemRead]>]> {
     Activations of codes, a region of `f8E4M3FN` with a region of their scales after `scaled`, are
     multiplied with MX weights as they are, by MFMA 16x16x128 with scales. A scale is an f32 for 32
     columns, whose exponent counts (as in arith.scaling_truncf): 2^(exponent - 127).
+
+    Where the weights have an f32 scale for each block of 128 x 128, each block's part of the sum is
+    made of codes alone, which is exact up to the additions, and then multiplied with the scale in f32.
+    Codes of activations have an f32 scale for 128 columns there, all of which counts.
 
     With groups, the sum runs over the groups too. `rows(%map)`, a tensor [groups, rows], says which
     row of the box is the activation row of each group; an index outside the box stands for zeros.

@@ -1,6 +1,7 @@
 // Counts what the stages of a schedule cost.
 #include "lowering/Costs.h"
 
+#include "dialect/Describe.h"
 #include "dialect/target/Gfx950.h"
 #include "lowering/Check/WaitGraph.h"
 #include "llvm/ADT/MapVector.h"
@@ -38,7 +39,8 @@ public:
     auto stream = dyn_cast<StreamOp>(access.op);
     std::optional<int64_t> list = listOf(stream);
     Matrices &read = weights[operand];
-    read.blockBits = gfx950::kMxBlock * operand.getElement().getIntOrFloatBitWidth();
+    read.block = stream && stream.hasBlockScales() ? kScaleBlock * kScaleBlock : gfx950::kMxBlock;
+    read.blockBits = read.block * operand.getElement().getIntOrFloatBitWidth();
     if (stream && stream.getScales())
       read.blockBits +=
           stream.getScales().getDefiningOp<OperandOp>().getElement().getIntOrFloatBitWidth();
@@ -58,7 +60,7 @@ public:
   int64_t bytes() {
     int64_t total = 0;
     for (auto &[operand, read] : weights)
-      total += read.elements() * read.blockBits / gfx950::kMxBlock / 8;
+      total += llvm::divideCeil(read.elements() * read.blockBits, read.block * 8);
     return total;
   }
 
@@ -69,7 +71,8 @@ private:
   };
   struct Matrices {
     int64_t count = 1;     ///< matrices that groups choose from
-    int64_t blockBits = 0; ///< of kMxBlock elements, with their scale
+    int64_t block = 1;     ///< elements that share a scale
+    int64_t blockBits = 0; ///< theirs, with the scale
     std::vector<Edge> edges;
 
     int64_t elements() {

@@ -175,6 +175,8 @@ LogicalResult Emitter::emitOp(Operation *op) {
         return success();
       })
       .Default([&](Operation *o) -> LogicalResult {
+        if (failed(verifyHasCode(o)))
+          return failure();
         if (o->hasTrait<OpTrait::ConstantLike>() &&
             isa<RankedTensorType>(o->getResult(0).getType()))
           return emitConstant(o);

@@ -378,11 +378,9 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
     %zeroth = arith.constant 0 : index
 
     %gamma = mono.load %kv_norm[0] [%KV_LORA] : tensor<?xbf16>
-    %kv32 = arith.index_cast %KV_LORA : index to i32
-    %kvF = arith.sitofp %kv32 : i32 to f32
     %c = mono.receive %small[%t, 0] [1, %KV_LORA] : tensor<1x?xf32>
-    %c16 = mono.call @rms_norm(%c, %gamma, %kvF, %eps, %one, %KV_LORA)
-      : (tensor<1x?xf32>, tensor<?xbf16>, f32, f32, index, index) -> tensor<1x?xbf16>
+    %c16 = mono.call @rms_norm(%c, %gamma, %eps, %one, %KV_LORA)
+      : (tensor<1x?xf32>, tensor<?xbf16>, f32, index, index) -> tensor<1x?xbf16>
     mono.scatter %c16, %cache_kv[0] at %place : tensor<1x?xbf16>, tensor<1xi32>
     mono.post %c16 to %new_kv[%t, 0] : tensor<1x?xbf16>
 
@@ -401,12 +399,10 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
     %zeroth = arith.constant 0 : index
     %gammaI = mono.load %index_norm_w[0] [%INDEX_DIM] : tensor<?xf32>
     %betaI = mono.load %index_norm_b[0] [%INDEX_DIM] : tensor<?xf32>
-    %dim32 = arith.index_cast %INDEX_DIM : index to i32
-    %dimF = arith.sitofp %dim32 : i32 to f32
     %epsI = arith.constant 1.0e-6 : f32
     %ik = mono.receive %small[%t, %KV] [1, %INDEX_DIM] : tensor<1x?xf32>
-    %ikN = mono.call @layer_norm(%ik, %gammaI, %betaI, %dimF, %epsI, %one, %INDEX_DIM)
-      : (tensor<1x?xf32>, tensor<?xf32>, tensor<?xf32>, f32, f32, index, index) -> tensor<1x?xf32>
+    %ikN = mono.call @layer_norm(%ik, %gammaI, %betaI, %epsI, %one, %INDEX_DIM)
+      : (tensor<1x?xf32>, tensor<?xf32>, tensor<?xf32>, f32, index, index) -> tensor<1x?xf32>
     %first = tensor.extract_slice %ikN[0, 0] [1, %ROPE] [1, 1] : tensor<1x?xf32> to tensor<1x?xf32>
     %firstR = mono.call @rope_interleaved(%first, %angles, %zeroth, %one, %PAIRS, %PAIRS)
       : (tensor<1x?xf32>, tensor<1x?xf32>, index, index, index, index) -> tensor<1x?xf32>

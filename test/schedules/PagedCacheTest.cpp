@@ -80,7 +80,7 @@ mono.schedule @cache target("gfx950") grid(4 x 64) {
   gpu.write("tokens", tokens);
   gpu.write("sequence", sequence);
   gpu.write("positions", positions);
-  gpu.launch();
+  gpu.launchOnAnyMemory();
   Numbers rows = gpu.read<int32_t>("rows", 48), index = gpu.read<int32_t>("index", kRows * 48);
   std::vector<float> mask = gpu.read<float>("mask", kRows * 48);
   for (int i = 0; i < 48; ++i)
@@ -121,7 +121,7 @@ mono.schedule @cache target("gfx950") grid(4 x 64) {
     for (int head = 0; head < kHeads; ++head)
       expected.push_back(cacheRow(row, positions[row]) * kHeads + head);
   gpu.write("positions", positions);
-  gpu.launch();
+  gpu.launchOnAnyMemory();
   EXPECT_EQ(gpu.read<int32_t>("y", kRows * kHeads), expected);
 
   // A caller's mistake: row 3 is the token of row 1 once more.
@@ -131,7 +131,7 @@ mono.schedule @cache target("gfx950") grid(4 x 64) {
     expected[3 * kHeads + head] = -1;
   gpu.write("table", table);
   gpu.write("positions", positions);
-  gpu.launch();
+  gpu.launchOnAnyMemory();
   EXPECT_EQ(gpu.read<int32_t>("y", kRows * kHeads), expected);
 }
 
