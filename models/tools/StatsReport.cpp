@@ -70,6 +70,7 @@ static json::Object rankJson(const emu::Stats &stats) {
     memory.push_back(json::Object{{"name", traffic.name},
                                   {"rank", traffic.rank},
                                   {"bytes_read", traffic.bytesRead},
+                                  {"most_bytes_read_by_workgroup", traffic.mostReadByWorkgroup()},
                                   {"bytes_written", traffic.bytesWritten},
                                   {"hbm_bytes_read_modelled", traffic.bytesFromHbm}});
   const emu::LevelTraffic &lds = stats.level(emu::MemoryLevel::Lds);

@@ -59,6 +59,7 @@ struct Options {
   unsigned deadlockPatienceMs = 2000;
   Trace *trace = nullptr;          ///< records the runs on one host thread; not owned
   bool countBankConflicts = false; ///< Stats::ldsBankConflicts; costs time at each LDS access
+  bool countWorkgroups = false;    ///< AllocationTraffic::readByWorkgroup
   /// Stats::caches and AllocationTraffic::bytesFromHbm; costs time at each memory access.
   bool modelCaches = false;
 };
