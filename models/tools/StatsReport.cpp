@@ -17,7 +17,11 @@ static bool usesLds(const emu::Occupancy &occupancy) {
 static json::Object kernelJson(const Group &group) {
   const KernelInfo &info = group.kernelInfo();
   const Manifest &manifest = group.manifest();
+  json::Object params;
+  for (const auto &[name, value] : manifest.params)
+    params[name] = value;
   return json::Object{{"name", manifest.kernel},
+                      {"params", std::move(params)},
                       {"vgprs", info.vgprs},
                       {"agprs", info.agprs},
                       {"sgprs", info.sgprs},

@@ -46,15 +46,16 @@ protected:
   int64_t mfmas(llvm::ArrayRef<llvm::StringRef> stages = {}) const {
     return llvm::sum_of(ofStages("mfma", stages), int64_t(0));
   }
-  /// Bytes that the kernel read of an operand.
-  int64_t bytesRead(llvm::StringRef operand) const {
+  /// A number of what the kernel did to an operand.
+  int64_t ofMemory(llvm::StringRef operand, llvm::StringRef number) const {
     for (const json::Value &value : *rank.getArray("memory")) {
       const json::Object &memory = *value.getAsObject();
       if (*memory.getString("name") == operand)
-        return *memory.getInteger("bytes_read");
+        return *memory.getInteger(number);
     }
     return 0;
   }
+  int64_t bytesRead(llvm::StringRef operand) const { return ofMemory(operand, "bytes_read"); }
 
   json::Object report, kernel, rank;
 };
@@ -135,6 +136,17 @@ protected:
     EXPECT_EQ(*report.getObject("weight_floor")->getInteger("bytes"), streamed + rest);
   }
 
+  /// Outputs are written once; what else is read is read at least once, but for what data chooses.
+  void expectOperandBytes() const {
+    for (const json::Value &value : *report.getArray("operands")) {
+      const json::Object &operand = *value.getAsObject();
+      std::string name = operand.getString("name")->str();
+      EXPECT_EQ(*operand.getInteger("written_bytes"), ofMemory(name, "bytes_written")) << name;
+      int64_t fixed = *operand.getInteger("read_bytes") - *operand.getInteger("read_bytes_by_data");
+      EXPECT_LE(fixed, bytesRead(name)) << name;
+    }
+  }
+
   void expectPeerBytes() const {
     EXPECT_EQ(*report.getInteger("peer_bytes"),
               *rank.getObject("bytes")->getObject("peers")->getInteger("written"));
@@ -151,6 +163,7 @@ protected:
 TEST_P(ReportedCostsOf, AreThoseOfTheEmulatedKernel) {
   expectMatrixInstructions();
   expectWeightBytes();
+  expectOperandBytes();
   expectPeerBytes();
   expectLds();
 }
