@@ -128,8 +128,9 @@ InFlightDiagnostic &noteDeclaration(InFlightDiagnostic &diag, Value source) {
   return diag;
 }
 
-/// Row-major operands can be read element by element; packed ones can't.
-LogicalResult verifyRowMajor(Operation *op, Value source) {
+} // namespace
+
+LogicalResult mono::verifyRowMajor(Operation *op, Value source) {
   std::optional<Declared> declared = declaredBy(source);
   if (!declared || !declared->layout)
     return success();
@@ -139,8 +140,6 @@ LogicalResult verifyRowMajor(Operation *op, Value source) {
                             << "mono.stream)";
   return noteDeclaration(diag, source);
 }
-
-} // namespace
 
 LogicalResult mono::verifyResult(Operation *op, Type type, ArrayRef<int64_t> shape, Type element) {
   auto tensor = cast<RankedTensorType>(type);
@@ -182,99 +181,6 @@ LogicalResult StoreOp::verify() {
                          << " is declared 'read'";
   return verifyWrite(*this, getTarget(), cast<RankedTensorType>(getValue().getType()),
                      getOffsets());
-}
-
-//===----------------------------------------------------------------------===//
-// Gather, scatter
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-LogicalResult verifyIndices(Operation *op, Value rows) {
-  auto type = cast<RankedTensorType>(rows.getType());
-  if (type.getRank() == 1)
-    return success();
-  return op->emitOpError() << "expected indices of 1 axis, but got " << type.getRank();
-}
-
-/// Region `into` takes as many rows as there are indices, each as long as a row of `source`.
-LogicalResult verifyRowsInto(Operation *op, const Declared &source, Value rows, Value into) {
-  std::optional<Declared> region = declaredBy(into);
-  if (!region)
-    return success();
-  if (!into.getDefiningOp<RegionOp>())
-    return op->emitOpError() << "expected a region after 'into', but got " << describe(into);
-  if (region->element != source.element)
-    return op->emitOpError() << "expected " << source.element << " in " << describe(into)
-                             << ", but got " << region->element;
-  int64_t count = cast<RankedTensorType>(rows.getType()).getShape().front();
-  if (region->shape.size() == 2 &&
-      succeeded(verifyCompatibleShape(region->shape, {count, source.shape.back()})))
-    return success();
-  return op->emitOpError() << "expected a region of one row for each index, but " << describe(into)
-                           << " has another shape";
-}
-
-} // namespace
-
-LogicalResult GatherOp::verify() {
-  if (failed(verifyIndices(*this, getRows())) || failed(verifyRowMajor(*this, getSource())))
-    return failure();
-  if (static_cast<bool>(getRegion()) == static_cast<bool>(getResult()))
-    return emitOpError() << "expected either a result or 'into'";
-  std::optional<Declared> source = declaredBy(getSource());
-  if (!source)
-    return success();
-  if (auto operand = getSource().getDefiningOp<OperandOp>();
-      operand && operand.getAccess() == Access::Write)
-    return emitOpError() << "expected an operand that may be read, but " << describe(getSource())
-                         << " is declared 'write'";
-  if (std::optional<Declared> fresh = getFresh() ? declaredBy(getFresh()) : std::nullopt) {
-    if (!getFresh().getDefiningOp<RegionOp>() || fresh->element != source->element ||
-        failed(verifyCompatibleShape(fresh->shape.back(), source->shape.back())))
-      return emitOpError() << "expected a region with rows like those of " << describe(getSource())
-                           << " after 'or', but got " << describe(getFresh());
-  }
-  if (getRegion())
-    return verifyRowsInto(*this, *source, getRows(), getRegion());
-  auto rows = cast<RankedTensorType>(getRows().getType());
-  SmallVector<int64_t> shape(rows.getShape());
-  if (cast<RankedTensorType>(getResult().getType()).getRank() > 1)
-    shape.push_back(source->shape.back());
-  else if (getFresh())
-    return emitOpError() << "expected whole rows with 'or', but got a result of 1 axis";
-  return verifyResult(*this, getResult().getType(), shape, source->element);
-}
-
-LogicalResult ScatterOp::verify() {
-  if (failed(verifyIndices(*this, getRows())) || failed(verifyRowMajor(*this, getTarget())))
-    return failure();
-  auto value = cast<RankedTensorType>(getValue().getType());
-  auto rows = cast<RankedTensorType>(getRows().getType());
-  if (value.getRank() != 2 ||
-      failed(verifyCompatibleShape(value.getShape().front(), rows.getShape().front())))
-    return emitOpError() << "expected a value of 2 axes with one row for each index, but got "
-                         << value;
-  std::optional<Declared> target = declaredBy(getTarget());
-  if (!target)
-    return success();
-  auto operand = getTarget().getDefiningOp<OperandOp>();
-  if (!operand || operand.getAccess() != Access::Update)
-    return emitOpError() << "expected an operand declared 'update', but got "
-                         << describe(getTarget());
-  if (value.getElementType() != target->element)
-    return emitOpError() << "expected " << target->element << " for " << describe(getTarget())
-                         << ", but got " << value.getElementType();
-  if (getOffsets().getNumResults() != 1)
-    return emitOpError() << "expected one offset, the first column, but got "
-                         << getOffsets().getNumResults();
-  int64_t column = staticValues(getOffsets()).front(), width = value.getShape().back(),
-          columns = target->shape.back();
-  if (!ShapedType::isDynamic(column) && !ShapedType::isDynamic(width) &&
-      !ShapedType::isDynamic(columns) && (column < 0 || column > columns - width))
-    return emitOpError() << "expected columns inside " << describe(getTarget()) << ", but got "
-                         << column << " to " << column + width << " of " << columns;
-  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -605,14 +511,4 @@ LogicalResult ReceiveOp::verify() {
     return verifyResult(*this, getResult().getType(), ArrayRef(sizes).drop_front(),
                         Float32Type::get(getContext()));
   return verifyResult(*this, getResult().getType(), sizes, mailbox->element);
-}
-
-LogicalResult ReceiveRowsOp::verify() {
-  if (failed(verifyIndices(*this, getRows())))
-    return failure();
-  std::optional<Declared> mailbox = declaredBy(getSource());
-  if (!mailbox)
-    return success();
-  // A bf16 row is even: its mailbox says so.
-  return verifyRowsInto(*this, *mailbox, getRows(), getRegion());
 }

@@ -58,56 +58,6 @@ def Mono_StoreOp : Mono_Op<"store", [MemoryEffects<[MemWrite]>]> {
   let hasVerifier = 1;
 }
 
-def Mono_GatherOp : Mono_Op<"gather", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "rows, or single elements, that a tensor of indices names";
-  let description = [{
-    `source` is a row-major operand or a region, seen as rows: its last axis is a row, the axes
-    before it are counted together. Row i of the result, or of the region after `into`, is row
-    `rows[i]`; an index outside the source gives zeros, so that -1 stands for "nothing". A result
-    that has the shape of `rows` takes single elements instead, counted over all axes.
-
-    `or %fresh` continues the source with the rows of a region: index R + j of a source of R rows is
-    row j of `fresh`. An operand that mono.scatter writes in the same launch can only be read so: its
-    old rows from memory, those of this launch from LDS. That no index names a row in memory which
-    this launch writes is up to the schedule; the emulator's race check sees it.
-
-    Example (test/dialect/ops.mlir):
-    ```mlir
-    mono.gather %cache or %new at %ids into %keys : tensor<8xi32>
-    %page = mono.gather %table at %ids : tensor<8xi32> -> tensor<8xi32>
-    ```
-  }];
-  let arguments = (ins Mono_BufferType:$source, Optional<Mono_BufferType>:$fresh, I32Tensor:$rows,
-                       Optional<Mono_BufferType>:$region);
-  let results = (outs Optional<AnyRankedTensor>:$result);
-  let assemblyFormat = [{
-    $source (`or` $fresh^)? `at` $rows (`into` $region^)? attr-dict
-    `:` type($rows) (`->` type($result)^)?
-  }];
-  let hasVerifier = 1;
-}
-
-def Mono_ScatterOp : Mono_Op<"scatter", [MemoryEffects<[MemWrite]>]> {
-  let summary = "write rows of an operand that a tensor of indices names";
-  let description = [{
-    Row i of `value` goes to row `rows[i]` of a row-major operand with access `update`, from the
-    column in brackets on. An index outside the operand writes nothing. No two entries of one launch
-    may name the same elements: which of them would stay is chance.
-
-    Example (test/dialect/ops.mlir):
-    ```mlir
-    mono.scatter %v, %cache[64] at %ids : tensor<8x64xbf16>, tensor<8xi32>
-    ```
-  }];
-  let arguments = (ins AnyRankedTensor:$value, Mono_BufferType:$target,
-                       Variadic<Index>:$offset_args, AffineMapAttr:$offsets, I32Tensor:$rows);
-  let assemblyFormat = [{
-    $value `,` $target `` custom<Exprs>($offset_args, $offsets) `at` $rows attr-dict
-    `:` type($value) `,` type($rows)
-  }];
-  let hasVerifier = 1;
-}
-
 def Mono_StreamOp : Mono_SliceOp<"stream", [MemoryEffects<[MemRead]>]> {
   let summary = "start to fetch weight rows";
   let description = [{
@@ -258,23 +208,6 @@ def Mono_ReceiveOp : Mono_SliceOp<"receive", [MemoryEffects<[MemRead, MemWrite]>
     (`sum` $sum^)? (`into` $region^)? attr-dict (`:` type($result)^)?
   }];
   let extraClassDeclaration = sliceDeclaration;
-  let hasVerifier = 1;
-}
-
-def Mono_ReceiveRowsOp : Mono_Op<"receive_rows", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "wait for rows of a mailbox that a tensor of indices names";
-  let description = [{
-    The mailbox is seen as rows like the source of mono.gather. Row i of `region` is row `rows[i]`; an
-    index outside the mailbox gives zeros. Which rows are named is known at run time only, so the
-    checks take it to wait for all of them: every row must be posted.
-
-    Example (test/dialect/ops.mlir):
-    ```mlir
-    mono.receive_rows %parts at %ids into %keys : tensor<8xi32>
-    ```
-  }];
-  let arguments = (ins Mono_MailboxType:$source, I32Tensor:$rows, Mono_BufferType:$region);
-  let assemblyFormat = "$source `at` $rows `into` $region attr-dict `:` type($rows)";
   let hasVerifier = 1;
 }
 

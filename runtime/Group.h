@@ -95,6 +95,14 @@ public:
   /// parameters switch off leave theirs empty.
   llvm::Expected<bool> isPosted(unsigned rank, llvm::StringRef mailbox);
 
+  /// A slot of a tagged mailbox, whatever launches its words are of.
+  struct MailboxSlot {
+    std::vector<uint8_t> payload; ///< row-major, as readMailbox() gives it
+    std::vector<uint32_t> tags;   ///< of each word of 4 bytes: the launch that posted it, 0: none
+  };
+  /// Copies out a slot of a mailbox that `rank` owns; launches may have failed or still run.
+  llvm::Expected<MailboxSlot> readSlot(unsigned rank, llvm::StringRef mailbox, unsigned slot);
+
   /// Where a slot of a mailbox lies on a rank of this process that owns it; 0 for other ranks.
   DevicePtr slotMemory(unsigned rank, const Mailbox &mailbox, unsigned slot) const;
 

@@ -3,6 +3,7 @@
 
 #include "dialect/Mono.h"
 #include "dialect/Nearest.h"
+#include "lowering/SourceLimits.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Parser/Parser.h"
@@ -58,8 +59,9 @@ FailureOr<OwningOpRef<ModuleOp>> parseImport(ImportOp import, StringRef path, Im
     return import.emitError() << "can't open '" << path << "': " << buffer.getError().message();
   StringRef contents = (*buffer)->getBuffer();
   file = {path.str(), digestOf(contents)};
-  OwningOpRef<ModuleOp> library =
-      parseSourceString<ModuleOp>(contents, ParserConfig(import.getContext()), path);
+  OwningOpRef<ModuleOp> library;
+  if (succeeded(checkSourceLimits(contents, path, *import.getContext())))
+    library = parseSourceString<ModuleOp>(contents, ParserConfig(import.getContext()), path);
   if (!library)
     return import.emitError() << "the imported file '" << path << "' is not valid";
   return library;

@@ -79,7 +79,7 @@ LogicalResult Emitter::emitScaledStream(StreamOp op) {
   stream.end = constant(stream.tilesPerGroup);
   if (op.getGroups()) {
     groups = cast<RankedTensorType>(op.getGroups().getType()).getNumElements();
-    stream.list = inLds(op.getGroups(), op->getAttrOfType<IntegerAttr>(kScratchAttr).getInt());
+    stream.list = inLds(op.getGroups(), scratchOf(op));
     Value count = leadingEntries(*stream.list, groups, shapeOf(op.getSource()).front());
     stream.end = mul(count, stream.tilesPerGroup);
   }

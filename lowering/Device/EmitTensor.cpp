@@ -17,10 +17,6 @@ using namespace mlir;
 
 namespace mono {
 
-static int64_t scratchOf(Operation *op) {
-  return op->getAttrOfType<IntegerAttr>(kScratchAttr).getInt();
-}
-
 /// The op on one chunk.
 static ValueRange emitChunk(ImplicitLocOpBuilder &b, Operation *op, ArrayRef<Value> operands,
                             ArrayRef<Type> types) {

@@ -121,6 +121,14 @@ private:
   mlir::LogicalResult emitScatter(ScatterOp op);
   mlir::LogicalResult emitReceiveRows(ReceiveRowsOp op);
   mlir::LogicalResult gatherSingle(GatherOp op);
+  mlir::LogicalResult emitDistinct(DistinctOp op);
+  /// The indices of a gather with `or` in LDS, at which places row j of `fresh` is row R + j of a
+  /// source of R rows; its number of bytes and that of the places behind it is the op's scratch.
+  int64_t indicesWithPlaces(GatherOp op);
+  /// For each index of a chunk, `base` plus the number of the first of `count` places in LDS at
+  /// `places` that equals it, or what `otherwise` says.
+  mlir::Value firstEqual(mlir::Value indices, int64_t places, int64_t count, int64_t base,
+                         mlir::Value otherwise);
   /// Row number (i32) and column of the vector of a [rows, columns] tensor that starts at `first`,
   /// with `indices` in LDS.
   std::pair<mlir::Value, mlir::Value> rowAndColumn(mlir::Value first, int64_t columns,
@@ -224,6 +232,8 @@ private:
   Tile &tile(mlir::Value tensor);
   /// The tile with its elements in registers.
   llvm::ArrayRef<mlir::Value> inRegisters(mlir::Value tensor);
+  /// Stores the elements of a tensor to LDS at `offset`, row-major.
+  void toLds(mlir::RankedTensorType type, llvm::ArrayRef<mlir::Value> chunks, int64_t offset);
   /// The tile's place in LDS; stores it to `scratch` if it has none.
   int64_t inLds(mlir::Value tensor, int64_t scratch);
   void setTile(mlir::Value tensor, llvm::SmallVector<mlir::Value> chunks);

@@ -340,6 +340,14 @@ llvm::Error Machine::run(llvm::ArrayRef<Launch> launches) {
   return error;
 }
 
+uint64_t Machine::peek(DevicePtr address) const {
+  const Allocation *allocation = impl->memory.find(address);
+  if (!allocation || !allocation->contains(address, 8))
+    return 0;
+  auto *word = reinterpret_cast<uint64_t *>(allocation->host(address));
+  return std::atomic_ref(*word).load(std::memory_order_relaxed);
+}
+
 // ---- faults
 // ---------------------------------------------------------------------------------------
 
@@ -362,6 +370,9 @@ void Machine::Impl::mergeTraffic(unsigned rank, const ExecStats &counters) {
     sum.bytesRead += bytes.read;
     sum.bytesWritten += bytes.written;
     sum.bytesFromHbm += bytes.fromHbm;
+    sum.readByWorkgroup.resize(std::max(sum.readByWorkgroup.size(), bytes.readBy.size()));
+    for (size_t workgroup = 0; workgroup < bytes.readBy.size(); ++workgroup)
+      sum.readByWorkgroup[workgroup] += bytes.readBy[workgroup];
   }
 }
 

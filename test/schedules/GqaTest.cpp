@@ -40,7 +40,6 @@ mono.schedule @gqa target("gfx950") grid(16 x 512) {
   %WINDOW = mono.param "WINDOW" in [1 to 4096]
   %KEYS = mono.param "KEYS" in [32 to 512]
   %SLICES = mono.param "SLICES" in [1, 2, 4]
-  %ORDERED = mono.param "ORDERED" in [0 to 1]
   %PAGES = arith.divui %CTX, %PAGE : index
   %CACHE = arith.muli %S, %CTX : index
   %q = mono.operand "q" read [%S, %H, %D] : bf16
@@ -53,9 +52,13 @@ mono.schedule @gqa target("gfx950") grid(16 x 512) {
   %sinks = mono.operand "sinks" read [%H] : f32
   %y = mono.operand "y" write [%S, %H * symbol(%D)] : bf16
   %query = mono.mailbox "query" tagged scope(device) slots(1) [%S, %H, %D] : bf16
+  %places = mono.mailbox "places" tagged scope(device) slots(1) [%S * symbol(%KV)] : i32
   %new_k = mono.mailbox "new_k" tagged scope(device) slots(1) [%S, %KV, %D] : bf16
   %new_v = mono.mailbox "new_v" tagged scope(device) slots(1) [%S, %KV, %D] : bf16
   %heads = mono.mailbox "heads" tagged scope(device) slots(1) [%S, %H * symbol(%D)] : bf16
+  %base = arith.constant 15 : index
+  mono.call @post_places(%table, %positions, %places, %S, %KV, %PAGES, %PAGE, %base)
+    : (!mono.buffer, !mono.buffer, !mono.mailbox, index, index, index, index, index) -> ()
   mono.stage "bring" (%t) tasks [%S] base [0] {
     %q3 = mono.load %q[%t, 0, 0] [1, %H, %D] : tensor<1x?x?xbf16>
     mono.post %q3 to %query[%t, 0, 0] : tensor<1x?x?xbf16>
@@ -66,8 +69,8 @@ mono.schedule @gqa target("gfx950") grid(16 x 512) {
   }
   %scale = arith.constant 0.125 : f32
   %cap = arith.constant $CAP : f32
-  %part, %max, %sum = mono.call @gqa_parts(%query, %new_k, %new_v, %cache_k, %cache_v, %table, %positions, %S, %H, %KV, %D, %CACHE, %PAGES, %PAGE, %ORDERED, %WINDOW, %SPLITS, %KEYS, %scale, %cap)
-    : (!mono.mailbox, !mono.mailbox, !mono.mailbox, !mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, index, index, index, index, index, index, index, index, index, index, index, f32, f32)
+  %part, %max, %sum = mono.call @gqa_parts(%query, %new_k, %new_v, %places, %cache_k, %cache_v, %table, %positions, %S, %H, %KV, %D, %PAGES, %PAGE, %WINDOW, %SPLITS, %KEYS, %scale, %cap)
+    : (!mono.mailbox, !mono.mailbox, !mono.mailbox, !mono.mailbox, !mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, index, index, index, index, index, index, index, index, index, f32, f32)
     -> (!mono.mailbox, !mono.mailbox, !mono.mailbox)
   $COMBINE
   mono.stage "take" (%t) tasks [%S] base [8] {
@@ -157,8 +160,7 @@ protected:
                 {"SPLITS", s.splits},
                 {"WINDOW", window},
                 {"KEYS", (keys + 31) / 32 * 32},
-                {"SLICES", s.splits % 2 == 0 ? s.splits : 1},
-                {"ORDERED", s.isOrdered}});
+                {"SLICES", s.splits % 2 == 0 ? s.splits : 1}});
     gpu.write("q", q);
     gpu.write("k", k);
     gpu.write("v", v);
@@ -252,21 +254,6 @@ TEST(HeadRows, OfACache) {
                                   .run()
                                   .result<int32_t>("y");
   EXPECT_EQ(rows, (std::vector<int32_t>{1, 16, 7, -2}));
-}
-
-/// Task t is head t mod 3 of row t / 3; pages of 8 tokens.
-TEST(NewHeadRow, IsThePlaceOfTheToken) {
-  for (int t : {0, 4, 5}) {
-    std::vector<int32_t> place =
-        OneCall("gqa", "new_head_row", {{"table", {2, 4}, "i32"}, {"position", {1}, "i32"}},
-                {"&table", "position", std::to_string(t), "3", "4", "8"}, {{"y", {1}, "i32"}})
-            .with("table", std::vector<int32_t>{3, 9, 1, 0, 7, 2, 5, 6})
-            .with("position", std::vector<int32_t>{17})
-            .run()
-            .result<int32_t>("y");
-    int page = t < 3 ? 1 : 5; // entry 17 / 8 of the row's table
-    EXPECT_EQ(place, std::vector<int32_t>{(page * 8 + 17 % 8) * 3 + t % 3}) << "task " << t;
-  }
 }
 
 /// What a task of "combine" takes: all parts of its head, its slice of the columns.
