@@ -7,6 +7,7 @@
 #include "lowering/Pipeline.h"
 #include "lowering/Residency.h"
 #include "lowering/Rules.h"
+#include "lowering/SourceLimits.h"
 #include "lowering/codeobject/Comgr.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -237,6 +238,8 @@ llvm::Expected<CompileResult> compile(std::unique_ptr<llvm::MemoryBuffer> source
                                          options.diagnostics ? *options.diagnostics : llvm::errs());
 
   TimingScope parseTime = timing.nest("parse");
+  if (failed(checkSourceLimits(contents, path, context)))
+    return failure("compilation failed");
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
   parseTime.stop();
   if (!module)

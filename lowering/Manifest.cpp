@@ -5,8 +5,10 @@
 #include "dialect/Exprs.h"
 #include "lowering/Check/Checks.h"
 #include "lowering/Device/Watchdog.h"
+#include "lowering/Place/Arena.h"
 #include "lowering/Place/Scratch.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/JSON.h"
 
 using namespace mlir;
@@ -60,6 +62,42 @@ llvm::json::Object mailboxObject(MailboxOp op) {
                             {"bytes", static_cast<int64_t>(op.getSlots()) * slotBytes(op)}};
 }
 
+/// The mailboxes a stage posts to, in the order of its first posts.
+llvm::json::Array postsOf(StageOp stage) {
+  llvm::SetVector<StringRef> names;
+  stage.walk([&](PostOp post) {
+    if (auto mailbox = post.getMailbox().getDefiningOp<MailboxOp>())
+      names.insert(mailbox.getName());
+  });
+  return llvm::json::Array(names);
+}
+
+llvm::json::Object stageObject(StageOp op) {
+  return llvm::json::Object{{"name", op.getName()},
+                            {"tasks", taskCount(op)},
+                            {"base", staticValues(op.getBase()).front()},
+                            {"posts", postsOf(op)}};
+}
+
+/// The regions that stages use, and where in LDS they lie in which stages.
+llvm::json::Array regionsOf(ScheduleOp schedule) {
+  llvm::json::Array regions;
+  for (const Piece &piece : collectPieces(schedule, ScratchLife::Stage)) {
+    auto op = dyn_cast<RegionOp>(piece.op);
+    if (!op)
+      continue;
+    int64_t rowBytes = op.getRowStride() * op.getElement().getIntOrFloatBitWidth() / 8;
+    regions.push_back(llvm::json::Object{{"name", op.getName()},
+                                         {"shape", llvm::json::Array(staticValues(op.getShape()))},
+                                         {"element", text(op.getElement())},
+                                         {"row_bytes", rowBytes},
+                                         {"offset", piece.offset},
+                                         {"first_stage", piece.firstStage},
+                                         {"last_stage", piece.lastStage}});
+  }
+  return regions;
+}
+
 int64_t intAttr(Operation *op, StringRef name) {
   return op->getAttrOfType<IntegerAttr>(name).getInt();
 }
@@ -82,9 +120,7 @@ std::string manifestOf(ScheduleOp schedule, int64_t watchdogCycles, bool markers
   for (auto op : body.getOps<MailboxOp>())
     mailboxes.push_back(mailboxObject(op));
   for (auto op : body.getOps<StageOp>())
-    stages.push_back(llvm::json::Object{{"name", op.getName()},
-                                        {"tasks", taskCount(op)},
-                                        {"base", staticValues(op.getBase()).front()}});
+    stages.push_back(stageObject(op));
   int64_t ctas = schedule.getCtas(), threads = schedule.getThreads();
   llvm::json::Object manifest{
       {"monoc_manifest", 1},
@@ -108,8 +144,10 @@ std::string manifestOf(ScheduleOp schedule, int64_t watchdogCycles, bool markers
   if (watchdogCycles)
     manifest["watchdog"] =
         llvm::json::Object{{"cycles", watchdogCycles}, {"record_offset", watchdogOffset(ctas)}};
-  if (markers)
+  if (markers) {
     manifest["marker_task_bits"] = kMarkerTaskBits;
+    manifest["regions"] = regionsOf(schedule);
+  }
   std::string result;
   llvm::raw_string_ostream(result) << llvm::json::Value(std::move(manifest));
   return result;

@@ -1,9 +1,11 @@
 // Unions of boxes, and what data may choose.
 #include "lowering/Traffic.h"
 
+#include "dialect/Describe.h"
 #include "dialect/Exprs.h"
 #include "dialect/target/Gfx950.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -30,19 +32,38 @@ static std::optional<int64_t> chosenBy(const MemoryAccess &access) {
   return access.tasks * elements(gather.getRows()) * (single ? 1 : access.shape.back());
 }
 
-/// Boxes of an access, for an operand with a value for each `elementsOfOne` of the one it names.
-void TrafficCounter::addBoxes(const MemoryAccess &access, Touched &touched, int64_t elementsOfOne) {
+/// Columns and rows of a matrix of weights that share a scale.
+static std::pair<int64_t, int64_t> scaleBlock(StreamOp stream) {
+  if (stream.hasBlockScales())
+    return {kScaleBlock, kScaleBlock};
+  return {1, gfx950::kMxBlock};
+}
+
+/// Boxes of an access, for an operand with a value for each `block` of the one it names.
+void TrafficCounter::addBoxes(const MemoryAccess &access, Touched &touched,
+                              std::pair<int64_t, int64_t> block) {
   std::optional<int64_t> list = listOf(dyn_cast<StreamOp>(access.op));
   size_t outer = list ? 1 : 0; // the axis of the groups
   if (list)
     touched.matrices = access.shape.front();
+  size_t axes = access.shape.size();
+  auto elementsOfOne = [&](size_t axis) {
+    return axis + 1 == axes ? block.second : axis + 2 == axes ? block.first : 1;
+  };
   // All ranks touch as much.
   for (int64_t task = 0; task < access.tasks; ++task) {
-    SmallVector<int64_t> offsets = *access.offsetsOf(task, /*rank=*/0);
-    forEachRun(ArrayRef(access.shape).drop_front(outer), ArrayRef(offsets).drop_front(outer),
-               ArrayRef(access.sizes).drop_front(outer), [&](int64_t first, int64_t end) {
-                 touched.edges.push_back({first / elementsOfOne, list.value_or(1)});
-                 touched.edges.push_back({end / elementsOfOne, -list.value_or(1)});
+    SmallVector<int64_t> shape(access.shape), offsets = *access.offsetsOf(task, /*rank=*/0),
+                                              sizes(access.sizes);
+    for (size_t axis = 0; axis < axes; ++axis) {
+      int64_t end = llvm::divideCeil(offsets[axis] + sizes[axis], elementsOfOne(axis));
+      shape[axis] = llvm::divideCeil(shape[axis], elementsOfOne(axis));
+      offsets[axis] /= elementsOfOne(axis);
+      sizes[axis] = end - offsets[axis];
+    }
+    forEachRun(ArrayRef(shape).drop_front(outer), ArrayRef(offsets).drop_front(outer),
+               ArrayRef(sizes).drop_front(outer), [&](int64_t first, int64_t end) {
+                 touched.edges.push_back({first, list.value_or(1)});
+                 touched.edges.push_back({end, -list.value_or(1)});
                });
   }
 }
@@ -57,10 +78,10 @@ void TrafficCounter::add(const MemoryAccess &access) {
     touched.chosen += *chosen;
     return;
   }
-  addBoxes(access, touched, /*elementsOfOne=*/1);
+  addBoxes(access, touched, /*block=*/{1, 1});
   auto stream = dyn_cast<StreamOp>(access.op);
   if (stream && stream.getScales())
-    addBoxes(access, operands[stream.getScales().getDefiningOp()].read, gfx950::kMxBlock);
+    addBoxes(access, operands[stream.getScales().getDefiningOp()].read, scaleBlock(stream));
 }
 
 int64_t TrafficCounter::Touched::boxElements() {

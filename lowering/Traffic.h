@@ -41,7 +41,7 @@ private:
   struct Operand {
     Touched read, written;
   };
-  void addBoxes(const MemoryAccess &access, Touched &touched, int64_t elementsOfOne);
+  void addBoxes(const MemoryAccess &access, Touched &touched, std::pair<int64_t, int64_t> block);
 
   llvm::MapVector<mlir::Operation *, Operand> operands;
 };

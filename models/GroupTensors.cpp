@@ -37,12 +37,17 @@ static Error provideOperand(Group &group, Problem &problem, unsigned rank, const
   return group.write(rank, operand.name, packed);
 }
 
-Error provide(Group &group, Problem &problem, OperandAccess access) {
+Error provide(Group &group, Problem &problem, OperandAccess access,
+              function_ref<void(unsigned, const Operand &)> note) {
   for (unsigned rank = 0; rank < group.ranks(); ++rank)
-    for (const Operand &operand : group.manifest().operands)
-      if (operand.access == access)
-        if (Error error = provideOperand(group, problem, rank, operand))
-          return error;
+    for (const Operand &operand : group.manifest().operands) {
+      if (operand.access != access)
+        continue;
+      if (note)
+        note(rank, operand);
+      if (Error error = provideOperand(group, problem, rank, operand))
+        return error;
+    }
   return Error::success();
 }
 

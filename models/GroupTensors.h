@@ -4,6 +4,8 @@
 #include "models/Problem.h"
 #include "runtime/Group.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 namespace mono::models {
 
 /// Packs a row-major operand into its layout and copies it to `rank`.
@@ -13,8 +15,10 @@ llvm::Error writeRowMajor(Group &group, unsigned rank, const Operand &operand,
 /// Copies an operand from `rank` and unpacks it.
 llvm::Expected<HostTensor> readRowMajor(Group &group, unsigned rank, const Operand &operand);
 
-/// Gives the operands of one access their values from the problem, on every rank.
-llvm::Error provide(Group &group, Problem &problem, OperandAccess access);
+/// Gives the operands of one access their values from the problem, on every rank; `note` hears
+/// which one is next.
+llvm::Error provide(Group &group, Problem &problem, OperandAccess access,
+                    llvm::function_ref<void(unsigned rank, const Operand &)> note = {});
 
 /// Reads every operand with access write or update, one map a rank.
 llvm::Expected<std::vector<RankOutputs>> readOutputs(Group &group);

@@ -234,7 +234,8 @@ MONO_API mono_error *mono_group_bind(mono_group *group, uint32_t rank, const cha
 /* Starts the kernel on all ranks and returns: rank r on streams[r], a hipStream_t; NULL: on the
  * node's own streams, the only ones the emulator has. Every operand of every rank must be bound.
  * Allocates no device memory, needs no reset between launches, and may be captured in a graph once
- * a launch was made after the last mono_group_bind(). */
+ * a launch was made after the last mono_group_bind(). Two launches of a group must not overlap on a
+ * device: give them one stream, or streams that events order. */
 MONO_API mono_error *mono_group_launch(mono_group *group, void *const *streams);
 /* Waits for the launches on the node's own streams, other groups' included, and reports what went
  * wrong in them. On the emulator the launches run in this call. A group whose launch failed is

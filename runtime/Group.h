@@ -96,6 +96,14 @@ public:
   /// parameters switch off leave theirs empty.
   llvm::Expected<bool> isPosted(unsigned rank, llvm::StringRef mailbox);
 
+  /// A slot of a tagged mailbox, whatever launches its words are of.
+  struct MailboxSlot {
+    std::vector<uint8_t> payload; ///< row-major, as readMailbox() gives it
+    std::vector<uint32_t> tags;   ///< of each word of 4 bytes: the launch that posted it, 0: none
+  };
+  /// Copies out a slot of a mailbox that `rank` owns; launches may have failed or still run.
+  llvm::Expected<MailboxSlot> readSlot(unsigned rank, llvm::StringRef mailbox, unsigned slot);
+
   /// Where a slot of a mailbox lies on a rank of this process that owns it; 0 for other ranks.
   DevicePtr slotMemory(unsigned rank, const Mailbox &mailbox, unsigned slot) const;
 
@@ -111,7 +119,9 @@ public:
   llvm::Error prepare();
   /// Starts one rank on a stream of its device and returns at once; the rank ends only when all
   /// others of the group are started too. May be captured into a graph: all that changes from
-  /// launch to launch is in device memory.
+  /// launch to launch is in device memory. Two launches of a group, or of groups that share
+  /// mailboxes, must not overlap on a rank: give them one stream, or streams that events order.
+  /// That they do is not seen here.
   llvm::Error enqueue(unsigned rank, StreamHandle stream);
   /// Starts every rank of this process, in the order of ranks, one stream each. Nothing is started
   /// when a rank cannot be prepared. When one cannot be started after others were, the group is

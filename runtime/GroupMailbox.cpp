@@ -55,6 +55,28 @@ DevicePtr Group::slotMemory(unsigned rank, const Mailbox &mailbox, unsigned slot
   return exchange.deviceMailboxes + mailbox.offset + slot * mailbox.slotBytes();
 }
 
+Expected<Group::MailboxSlot> Group::readSlot(unsigned rank, StringRef name, unsigned slot) {
+  Expected<const Mailbox *> mailbox = findTagged(contract, name);
+  if (!mailbox)
+    return mailbox.takeError();
+  if (slot >= (*mailbox)->slots)
+    return makeError("mailbox '{}': expected a slot below {}, but got {}", name, (*mailbox)->slots,
+                     slot);
+  Expected<Member *> member = findMember(rank);
+  if (!member)
+    return member.takeError();
+  std::vector<uint8_t> words((*mailbox)->slotBytes());
+  if (Error error = (*member)->device->read(slotMemory(rank, **mailbox, slot), words))
+    return error;
+  MailboxSlot result;
+  for (size_t at = 0; at < words.size(); at += wordBytes) {
+    result.payload.insert(result.payload.end(), &words[at], &words[at] + payloadBytes);
+    result.tags.push_back(read32le(&words[at + payloadBytes]));
+  }
+  result.payload.resize((*mailbox)->type.bytes()); // the last word may be half a payload's
+  return result;
+}
+
 Expected<Group::Slot> Group::readLastSlot(unsigned rank, const Mailbox &mailbox) {
   Expected<Member *> member = findMember(rank);
   if (!member)

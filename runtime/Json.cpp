@@ -159,6 +159,23 @@ void JsonFields::integers(StringRef key, SmallVectorImpl<int64_t> &out, int64_t 
   }
 }
 
+void JsonFields::strings(StringRef key, std::vector<std::string> &out) {
+  const json::Value *value = get(key, "a list of strings");
+  if (!value)
+    return;
+  const json::Array *list = value->getAsArray();
+  if (!list)
+    return wrongKind(key, "a list of strings", *value);
+  for (const json::Value &item : *list) {
+    std::optional<StringRef> text = item.getAsString();
+    if (!text)
+      return wrongKind(key, "a list of strings", item);
+    if (text->empty())
+      return fail(fmt::format("'{}' has an empty string", key));
+    out.push_back(text->str());
+  }
+}
+
 void JsonFields::adopt(const JsonFields &nested) {
   if (fault.empty())
     fault = nested.fault;

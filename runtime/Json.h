@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace mono {
 
@@ -40,6 +41,8 @@ public:
   /// Reads a list of integers in [min, max], at most `maxCount` of them.
   void integers(llvm::StringRef key, llvm::SmallVectorImpl<int64_t> &out, int64_t min, int64_t max,
                 size_t maxCount);
+  /// Reads a list of non-empty strings.
+  void strings(llvm::StringRef key, std::vector<std::string> &out);
   /// Hands the fields of the nested object `key` to `read`.
   void nested(llvm::StringRef key, llvm::function_ref<void(JsonFields &)> read);
   /// Hands the fields of each object in the list `key` to `read`, in order.

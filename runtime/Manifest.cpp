@@ -123,6 +123,30 @@ static Mailbox readMailbox(JsonFields &fields) {
   return mailbox;
 }
 
+/// A region inside the LDS of the workgroup; the list of stages must have been read.
+static Region readRegion(JsonFields &fields, const Manifest &manifest) {
+  Region region;
+  fields.string("name", region.name);
+  readTensorType(fields, region.type);
+  fields.integer("row_bytes", region.rowBytes, 1, maxLdsBytes);
+  fields.integer("offset", region.offset, 0, maxLdsBytes);
+  int64_t lastStage = int64_t(manifest.stages.size()) - 1;
+  fields.integer("first_stage", region.firstStage, 0, lastStage);
+  fields.integer("last_stage", region.lastStage, region.firstStage, lastStage);
+  checkType(fields, region.type);
+  if (fields.failed())
+    return region;
+  uint64_t row = region.payloadRowBytes();
+  if (region.rowBytes < row)
+    fields.fail(fmt::format("region '{}': expected rows of at least {} bytes ({}), but got {}",
+                            region.name, row, region.type.describe(), region.rowBytes));
+  uint64_t end = region.offset + (region.rows() - 1) * region.rowBytes + row;
+  if (end > manifest.ldsBytes)
+    fields.fail(fmt::format("region '{}' ends at byte {}, but a workgroup has {} bytes of LDS",
+                            region.name, end, manifest.ldsBytes));
+  return region;
+}
+
 /// Every mailbox of `scope` lies inside its memory, of peers inside a slot of it, and overlaps no
 /// other.
 static void checkMailboxMemory(JsonFields &fields, const Manifest &manifest, MailboxScope scope,
@@ -233,13 +257,28 @@ static void readLists(JsonFields &fields, Manifest &manifest) {
     item.string("name", stage.name);
     item.integer("tasks", stage.tasks, 1, INT32_MAX);
     item.integer("base", stage.base, 0, int64_t(manifest.ctas) - 1);
+    if (item.has("posts"))
+      item.strings("posts", stage.posts);
     manifest.stages.push_back(std::move(stage));
   });
+  if (fields.has("regions"))
+    fields.objects("regions", [&](JsonFields &item) {
+      manifest.regions.push_back(readRegion(item, manifest));
+    });
+}
+
+static void checkPosts(JsonFields &fields, const Manifest &manifest) {
+  for (const Stage &stage : manifest.stages)
+    for (const std::string &name : stage.posts)
+      if (Expected<const Mailbox *> found = manifest.findMailbox(name); !found)
+        fields.fail(fmt::format("stage '{}': {}", stage.name, toString(found.takeError())));
 }
 
 static void checkRelations(JsonFields &fields, const Manifest &manifest) {
   checkUnique(fields, manifest.operands, "operand");
   checkUnique(fields, manifest.mailboxes, "mailbox");
+  checkUnique(fields, manifest.regions, "region");
+  checkPosts(fields, manifest);
   checkMailboxMemory(fields, manifest, MailboxScope::Device, manifest.deviceMailboxBytes, "device");
   checkMailboxMemory(fields, manifest, MailboxScope::Peers, manifest.peerSlotBytes(),
                      manifest.peerSlots() > 1 ? "slot of the peer" : "peer");
@@ -289,6 +328,17 @@ Expected<const Operand *> Manifest::findOperand(StringRef name) const {
 
 Expected<const Mailbox *> Manifest::findMailbox(StringRef name) const {
   return findNamed(mailboxes, "mailbox", name, kernel);
+}
+
+std::optional<unsigned> Manifest::firstPoster(StringRef mailbox) const {
+  for (unsigned number = 0; number < stages.size(); ++number)
+    if (llvm::is_contained(stages[number].posts, mailbox))
+      return number;
+  return std::nullopt;
+}
+
+uint64_t Region::payloadRowBytes() const {
+  return uint64_t(type.shape.back()) * elementBits(type.element) / 8;
 }
 
 unsigned Manifest::peerSlots() const {

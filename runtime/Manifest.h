@@ -7,6 +7,7 @@
 #include "llvm/ADT/ArrayRef.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,6 +47,21 @@ struct Stage {
   std::string name;
   unsigned tasks = 0;
   unsigned base = 0;
+  std::vector<std::string> posts; ///< the mailboxes it posts to; empty in old code objects
+};
+
+/// A region of LDS, known of builds with markers only.
+struct Region {
+  std::string name;
+  TensorType type;
+  uint64_t rowBytes = 0; ///< from one row to the next; more than a row's where it is padded
+  uint64_t offset = 0;   ///< in LDS
+  unsigned firstStage = 0, lastStage = 0; ///< between which its content matters
+
+  /// Of the last dimension.
+  uint64_t rows() const { return type.bytes() / payloadRowBytes(); }
+  /// Bytes of a row without its padding.
+  uint64_t payloadRowBytes() const;
 };
 
 struct Manifest {
@@ -78,6 +94,7 @@ struct Manifest {
   /// A build with markers: each task begins with s_ttracedata, m0 being its stage's number shifted
   /// left by this, plus its own. 0: a build without.
   unsigned markerTaskBits = 0;
+  std::vector<Region> regions;
 
   /// Null when there is no operand of that name.
   const Operand *operand(llvm::StringRef name) const;
@@ -85,6 +102,8 @@ struct Manifest {
   llvm::Expected<const Operand *> findOperand(llvm::StringRef name) const;
   /// The same for mailboxes.
   llvm::Expected<const Mailbox *> findMailbox(llvm::StringRef name) const;
+  /// The number of the first stage that posts to the mailbox; none if the code object does not say.
+  std::optional<unsigned> firstPoster(llvm::StringRef mailbox) const;
   /// Null when there is no parameter of that name.
   const int64_t *param(llvm::StringRef name) const;
   /// Slots of the peers mailbox that has most of them; 1 if there are none.

@@ -321,7 +321,10 @@ SafetensorsWriter::create(StringRef path, ArrayRef<TensorView> tensors,
   Expected<FileStart> start = formatStart(tensors, metadata);
   if (!start)
     return start.takeError();
-  // Beside its final place, so that the last step is a rename.
+  // Beside its final place, so that the last step is a rename, which would also take the place of a
+  // device or a pipe.
+  if (sys::fs::exists(path) && !sys::fs::is_regular_file(path))
+    return makeError("{}: expected a regular file, or none, to replace", path);
   Expected<sys::fs::TempFile> file = sys::fs::TempFile::create(path + ".%%%%%%%%");
   if (!file)
     return addContext(file.takeError(), path);

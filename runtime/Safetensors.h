@@ -91,7 +91,7 @@ llvm::Expected<std::string> formatSafetensors(llvm::ArrayRef<TensorView> tensors
 class SafetensorsWriter {
 public:
   /// Writes the header for tensors of these names, dtypes and shapes; their `data` are not looked
-  /// at.
+  /// at. Error when there is something else than a regular file at `path`.
   static llvm::Expected<SafetensorsWriter>
   create(llvm::StringRef path, llvm::ArrayRef<TensorView> tensors,
          const std::map<std::string, std::string> &metadata);

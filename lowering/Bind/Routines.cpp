@@ -3,6 +3,7 @@
 
 #include "dialect/Mono.h"
 #include "dialect/Nearest.h"
+#include "lowering/SourceLimits.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Parser/Parser.h"
@@ -58,8 +59,9 @@ FailureOr<OwningOpRef<ModuleOp>> parseImport(ImportOp import, StringRef path, Im
     return import.emitError() << "can't open '" << path << "': " << buffer.getError().message();
   StringRef contents = (*buffer)->getBuffer();
   file = {path.str(), digestOf(contents)};
-  OwningOpRef<ModuleOp> library =
-      parseSourceString<ModuleOp>(contents, ParserConfig(import.getContext()), path);
+  OwningOpRef<ModuleOp> library;
+  if (succeeded(checkSourceLimits(contents, path, *import.getContext())))
+    library = parseSourceString<ModuleOp>(contents, ParserConfig(import.getContext()), path);
   if (!library)
     return import.emitError() << "the imported file '" << path << "' is not valid";
   return library;
@@ -145,7 +147,12 @@ void inlineCall(CallOp call, RoutineOp routine, unsigned depth, Names &names,
   for (Operation &op : routine.getBody().front().without_terminator()) {
     Operation *copy = builder.clone(op, mapping);
     giveName(copy, names);
-    copy->walk([&](CallOp inner) { calls.emplace_back(inner, depth + 1); });
+    copy->walk([&](Operation *inner) {
+      // So that a message about it says which call it is of.
+      inner->setLoc(CallSiteLoc::get(inner->getLoc(), call.getLoc()));
+      if (auto further = dyn_cast<CallOp>(inner))
+        calls.emplace_back(further, depth + 1);
+    });
   }
   auto yield = cast<YieldOp>(routine.getBody().front().getTerminator());
   for (auto [result, value] : llvm::zip_equal(call.getResults(), yield.getValues()))

@@ -65,6 +65,13 @@ gpu::GPUFuncOp createKernel(OpBuilder &builder, ScheduleOp schedule) {
   return func;
 }
 
+/// All memory has its place.
+LogicalResult expectPlaced(ScheduleOp schedule) {
+  if (schedule->hasAttr("mono.lds_bytes"))
+    return success();
+  return schedule.emitError() << "expected a placed schedule; run --mono-place-memory first";
+}
+
 struct DevicePass : mono::impl::DevicePassBase<DevicePass> {
   using Base::Base;
 
@@ -72,6 +79,8 @@ struct DevicePass : mono::impl::DevicePassBase<DevicePass> {
     ModuleOp module = getOperation();
     module->setAttr(gpu::GPUDialect::getContainerModuleAttrName(), UnitAttr::get(&getContext()));
     for (ScheduleOp schedule : llvm::make_early_inc_range(module.getOps<ScheduleOp>())) {
+      if (failed(expectPlaced(schedule)))
+        return signalPassFailure();
       OpBuilder builder(schedule);
       auto gpuModule = gpu::GPUModuleOp::create(builder, schedule.getLoc(),
                                                 (schedule.getSymName() + "_module").str());

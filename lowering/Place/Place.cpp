@@ -167,12 +167,25 @@ LogicalResult placeMailboxes(ScheduleOp schedule) {
   return success();
 }
 
+/// Nothing of what binding replaces is left.
+LogicalResult expectBound(ScheduleOp schedule) {
+  WalkResult found = schedule.walk([](Operation *op) {
+    if (!isa<ParamOp, CallOp>(op))
+      return WalkResult::advance();
+    op->emitError() << "expected a bound schedule, but it has a '" << op->getName()
+                    << "'; run --mono-bind-parameters first";
+    return WalkResult::interrupt();
+  });
+  return failure(found.wasInterrupted());
+}
+
 struct PlacePass : mono::impl::PlacePassBase<PlacePass> {
   using Base::Base;
 
   void runOnOperation() override {
     for (ScheduleOp schedule : getOperation().getOps<ScheduleOp>()) {
-      if (failed(placeLds(schedule)) || failed(placeMailboxes(schedule)))
+      if (failed(expectBound(schedule)) || failed(placeLds(schedule)) ||
+          failed(placeMailboxes(schedule)))
         return signalPassFailure();
     }
   }

@@ -35,7 +35,7 @@ std::unique_ptr<Problem> makeLayerProblem(LayerCase layerCase);
 llvm::Expected<std::unique_ptr<Problem>> randomLayer(const Manifest &manifest, uint64_t seed);
 llvm::Expected<std::unique_ptr<Problem>> goldenLayer(const Manifest &manifest,
                                                      const SafetensorsFile &file);
-/// S, TP, CTX, ORDERED, INDEXER and all dimensions of a golden case (LayerGolden::sizes).
+/// S, TP, CTX, INDEXER and all dimensions of a golden case (LayerGolden::sizes).
 llvm::Expected<Params> goldenParamsOfLayer(const SafetensorsFile &file);
 
 } // namespace mono::models::glm5

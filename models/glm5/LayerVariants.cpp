@@ -133,11 +133,16 @@ static constexpr Variant variants[] = {
     {"scales", scales},
     {"lengths", lengths},
     {"borders", borders},
+    {"ordered", randomLayerCase},
 };
 
-Expected<LayerCase> layerVariant(StringRef name, const LayerSizes &sizes, uint64_t seed) {
+Expected<LayerCase> layerVariant(StringRef name, LayerSizes sizes, uint64_t seed) {
+  StringRef rest = name;
+  sizes.ordered = rest.consume_front("ordered-") || name == "ordered";
+  if (Error error = checkLayerSizes(sizes))
+    return error;
   for (const Variant &variant : variants)
-    if (variant.name == name)
+    if (variant.name == rest)
       return variant.make(sizes, seed);
   std::string known;
   for (const Variant &variant : variants)

@@ -30,7 +30,6 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   %TP = mono.param "TP" in [1, 2, 4, 8]                   // tensor parallel ranks
   %CTX = mono.param "CTX" in [128 to 131072] default 4096 // tokens a row may have
   %PAGE = mono.param "PAGE" in [1 to 131072] default 64   // tokens of a cache page
-  %ORDERED = mono.param "ORDERED" in [0 to 1] default 0   // rows are one sequence's next tokens
   %INDEXER = mono.param "INDEXER" in [0 to 1] default 1   // 0: the tokens are given in index_topk
   %SHARD_A = mono.param "SHARD_A" in [0 to 1] default 0   // 1: no projection is computed twice
   %SPLITS = mono.param "SPLITS" in [1, 2, 4, 8, 16, 32, 64] default 32 // attention tasks of a row
@@ -177,6 +176,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
 
   //===--- mailboxes ----------------------------------------------------------===//
 
+  %new_at = mono.mailbox "places" tagged scope(device) slots(1) [%S] : i32
   %down_part = mono.mailbox "down_part" tagged scope(device) slots(1) [%A_PARTS, %S, %A_ROWS] : f32
   %q_aOwn = mono.mailbox "q_a" tagged scope(device) slots(1) [%S, %Q_LORA] : f32
   %q_aOfAll = mono.mailbox "q_a_of_all" tagged scope(peers) slots(2) [%S, %Q_LORA] : f32
@@ -248,6 +248,11 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   %hiddenF = arith.sitofp %hidden32 : i32 to f32
   %q32 = arith.index_cast %Q_LORA : index to i32
   %qF = arith.sitofp %q32 : i32 to f32
+
+  // For "write_kv", long before the rows are there.
+  %lastWorkgroup = arith.constant 255 : index
+  mono.call @post_places(%block_table, %positions, %new_at, %S, %one, %PAGES, %PAGE, %lastWorkgroup)
+    : (!mono.buffer, !mono.buffer, !mono.mailbox, index, index, index, index, index) -> ()
 
   mono.stage "down_q" (%t) tasks [(%Q_LORA floordiv 16) * symbol(%REPEATED)] base [0] {
     %w0 = mono.stream %w_a[%t * 16, 0] [16, %HALF] scaled %w_a_scale split_k(8)
@@ -368,19 +373,14 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   // One row's new cache entries: to the caches for later launches, to mailboxes for this one.
   mono.stage "write_kv" (%t) tasks [%S] base [248] {
     %pos = mono.load %positions[%t] [1] : tensor<1xi32>
-    %t32 = arith.index_cast %t : index to i32
-    %sequence = tensor.splat %t32 : tensor<1xi32>
-    %place = mono.call @cache_row(%block_table, %sequence, %pos, %PAGES, %PAGE, %one)
-      : (!mono.buffer, tensor<1xi32>, tensor<1xi32>, index, index, index) -> tensor<1xi32>
+    %place = mono.receive %new_at[%t] [1] : tensor<1xi32>
     %angles = mono.call @rope_angles(%cos_sin, %pos) : (!mono.buffer, tensor<1xi32>) -> tensor<1x?xf32>
     %zeroth = arith.constant 0 : index
 
     %gamma = mono.load %kv_norm[0] [%KV_LORA] : tensor<?xbf16>
-    %kv32 = arith.index_cast %KV_LORA : index to i32
-    %kvF = arith.sitofp %kv32 : i32 to f32
     %c = mono.receive %small[%t, 0] [1, %KV_LORA] : tensor<1x?xf32>
-    %c16 = mono.call @rms_norm(%c, %gamma, %kvF, %eps, %one, %KV_LORA)
-      : (tensor<1x?xf32>, tensor<?xbf16>, f32, f32, index, index) -> tensor<1x?xbf16>
+    %c16 = mono.call @rms_norm(%c, %gamma, %eps, %one, %KV_LORA)
+      : (tensor<1x?xf32>, tensor<?xbf16>, f32, index, index) -> tensor<1x?xbf16>
     mono.scatter %c16, %cache_kv[0] at %place : tensor<1x?xbf16>, tensor<1xi32>
     mono.post %c16 to %new_kv[%t, 0] : tensor<1x?xbf16>
 
@@ -394,20 +394,15 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
 
   mono.stage "write_index" (%t) tasks [%S * symbol(%INDEXER)] base [240] {
     %pos = mono.load %positions[%t] [1] : tensor<1xi32>
-    %t32 = arith.index_cast %t : index to i32
-    %sequence = tensor.splat %t32 : tensor<1xi32>
-    %place = mono.call @cache_row(%block_table, %sequence, %pos, %PAGES, %PAGE, %one)
-      : (!mono.buffer, tensor<1xi32>, tensor<1xi32>, index, index, index) -> tensor<1xi32>
+    %place = mono.receive %new_at[%t] [1] : tensor<1xi32>
     %angles = mono.call @rope_angles(%cos_sin, %pos) : (!mono.buffer, tensor<1xi32>) -> tensor<1x?xf32>
     %zeroth = arith.constant 0 : index
     %gammaI = mono.load %index_norm_w[0] [%INDEX_DIM] : tensor<?xf32>
     %betaI = mono.load %index_norm_b[0] [%INDEX_DIM] : tensor<?xf32>
-    %dim32 = arith.index_cast %INDEX_DIM : index to i32
-    %dimF = arith.sitofp %dim32 : i32 to f32
     %epsI = arith.constant 1.0e-6 : f32
     %ik = mono.receive %small[%t, %KV] [1, %INDEX_DIM] : tensor<1x?xf32>
-    %ikN = mono.call @layer_norm(%ik, %gammaI, %betaI, %dimF, %epsI, %one, %INDEX_DIM)
-      : (tensor<1x?xf32>, tensor<?xf32>, tensor<?xf32>, f32, f32, index, index) -> tensor<1x?xf32>
+    %ikN = mono.call @layer_norm(%ik, %gammaI, %betaI, %epsI, %one, %INDEX_DIM)
+      : (tensor<1x?xf32>, tensor<?xf32>, tensor<?xf32>, f32, index, index) -> tensor<1x?xf32>
     %first = tensor.extract_slice %ikN[0, 0] [1, %ROPE] [1, 1] : tensor<1x?xf32> to tensor<1x?xf32>
     %firstR = mono.call @rope_interleaved(%first, %angles, %zeroth, %one, %PAIRS, %PAIRS)
       : (tensor<1x?xf32>, tensor<1x?xf32>, index, index, index, index) -> tensor<1x?xf32>
@@ -448,10 +443,11 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
       %token32 = arith.index_cast %token : index to i32
       tensor.yield %token32 : i32
     } : tensor<?xi32>
-    %index = mono.call @cache_or_new(%block_table, %positions, %tokens, %r, %ORDERED, %CACHE, %PAGES, %PAGE, %chunk)
-      : (!mono.buffer, !mono.buffer, tensor<?xi32>, index, index, index, index, index, index) -> tensor<?xi32>
+    %index = mono.call @known_tokens(%block_table, %positions, %tokens, %r, %PAGES, %PAGE, %chunk)
+      : (!mono.buffer, !mono.buffer, tensor<?xi32>, index, index, index, index) -> tensor<?xi32>
+    %new = mono.receive %new_at[0] [%S] : tensor<?xi32>
     mono.receive %new_index[0, 0] [%S, %INDEX_DIM] into %fresh_index
-    mono.gather %cache_index or %fresh_index at %index into %index_keys : tensor<?xi32>
+    mono.gather %cache_index or %fresh_index places(%new : tensor<?xi32>) at %index into %index_keys : tensor<?xi32>
 
     %raw = mono.receive %small[%t floordiv symbol(%CHUNKS), %INDEX_AT] [1, %INDEX_HEADS] : tensor<1x?xf32>
     %weight = tensor.collapse_shape %raw [[0, 1]] : tensor<1x?xf32> into tensor<?xf32>
@@ -537,9 +533,10 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
     mono.receive %q_pe[%t floordiv (symbol(%SPLITS) * symbol(%HEAD_GROUPS)), (%t mod symbol(%HEAD_GROUPS)) * symbol(%HG), 0] [1, %HG, %ROPE] into %qp
     %ids = mono.receive %selected[%t floordiv (symbol(%SPLITS) * symbol(%HEAD_GROUPS)), ((%t floordiv symbol(%HEAD_GROUPS)) mod symbol(%SPLITS)) * symbol(%KEYS)] [1, %KEYS] : tensor<1x?xi32>
     %tokens = tensor.collapse_shape %ids [[0, 1]] : tensor<1x?xi32> into tensor<?xi32>
-    %index = mono.call @cache_or_new(%block_table, %positions, %tokens, %r, %ORDERED, %CACHE, %PAGES, %PAGE, %KEYS)
-      : (!mono.buffer, !mono.buffer, tensor<?xi32>, index, index, index, index, index, index) -> tensor<?xi32>
-    mono.gather %cache_kv or %fresh_kv at %index into %keys : tensor<?xi32>
+    %index = mono.call @known_tokens(%block_table, %positions, %tokens, %r, %PAGES, %PAGE, %KEYS)
+      : (!mono.buffer, !mono.buffer, tensor<?xi32>, index, index, index, index) -> tensor<?xi32>
+    %new = mono.receive %new_at[0] [%S] : tensor<?xi32>
+    mono.gather %cache_kv or %fresh_kv places(%new : tensor<?xi32>) at %index into %keys : tensor<?xi32>
 
     %terms = mono.product %ql[0, 0] [%HG * 2, %KV_LORA], %keys[0, 0] [%KEYS, %KV_LORA] : tensor<?x?xf32>
     %latent = mono.call @add_two_terms(%terms, %HG, %KEYS)

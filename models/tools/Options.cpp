@@ -64,6 +64,18 @@ struct CommandLine {
   cl::opt<std::string> breakAt{"break", cl::value_desc("STAGE:TASK"),
                                cl::desc("stop where the task begins and print registers"),
                                cl::cat(category)};
+  cl::list<std::string> dump{"dump", cl::CommaSeparated,
+                             cl::value_desc("MAILBOX|REGION@STAGE:TASK,..."),
+                             cl::desc("show mailboxes at the end of the run, or a region of LDS "
+                                      "behind a task (alone: where --break stops)"),
+                             cl::cat(category)};
+  cl::opt<std::string> dumpFile{"dump-to", cl::value_desc("F.safetensors"),
+                                cl::desc("write what --dump names instead of printing it"),
+                                cl::cat(category)};
+  cl::opt<unsigned> rank{"rank", cl::value_desc("R"),
+                         cl::desc("the only rank to --dump (regions: default 0)"),
+                         cl::cat(category)};
+  cl::opt<bool> quiet{"quiet", cl::desc("no progress on stderr, no summary"), cl::cat(category)};
 };
 
 /// libLLVM brings options of its own, --stats among them; asking for the list registers them, and
@@ -132,8 +144,37 @@ Error parseMfmaOrder(StringRef text, RunOptions &options) {
   return Error::success();
 }
 
+Error parseDump(StringRef text, RunOptions &options) {
+  auto [name, place] = text.split('@');
+  if (name.empty() || (text.contains('@') && !place.contains(':')))
+    return makeError("--dump: expected MAILBOX or REGION@STAGE:TASK, but got '{}'", text);
+  StringRef before = options.dumpPlace();
+  if (!before.empty() && !place.empty() && before != place)
+    return makeError("--dump: expected one place to stop at, but got '{}' and '{}'", before, place);
+  options.dump.push_back({name.str(), place.str()});
+  return Error::success();
+}
+
+/// What --dump asks for, and what goes with it only.
+Error checkDump(const RunOptions &options) {
+  if (options.dump.empty() && !options.dumpFile.empty())
+    return makeError("--dump-to says where to write what is shown: expected --dump");
+  if (options.dump.empty() && options.rank)
+    return makeError("--rank says what to show of: expected --dump");
+  if (options.dumpPlace().empty())
+    return Error::success();
+  if (!options.breakAt.empty())
+    return makeError("--dump=REGION@STAGE:TASK and --break each say where to stop: give one of "
+                     "them");
+  if (options.device != DeviceKind::Emulator)
+    return makeError("regions of LDS are shown by the emulator: expected --device=emu");
+  return Error::success();
+}
+
 /// Options that make no sense together.
 Error checkTogether(const CommandLine &line, const RunOptions &options) {
+  if (Error error = checkDump(options))
+    return error;
   int sources =
       options.verifySeed.has_value() + !options.inputs.empty() + !options.goldenCase.empty();
   if (sources > 1)
@@ -170,6 +211,13 @@ Expected<RunOptions> convert(const CommandLine &line) {
   options.breakAt = line.breakAt;
   if (line.ranks.getNumOccurrences())
     options.ranks = line.ranks;
+  options.dumpFile = line.dumpFile;
+  if (line.rank.getNumOccurrences())
+    options.rank = line.rank;
+  options.quiet = line.quiet;
+  for (const std::string &name : line.dump)
+    if (Error error = parseDump(name, options))
+      return error;
   for (const std::string &define : line.defines)
     if (Error error = parseDefine(define, options))
       return error;
@@ -192,6 +240,13 @@ Expected<RunOptions> convert(const CommandLine &line) {
 }
 
 } // namespace
+
+StringRef RunOptions::dumpPlace() const {
+  for (const DumpName &name : dump)
+    if (!name.place.empty())
+      return name.place;
+  return "";
+}
 
 std::variant<RunOptions, ExitStatus> parseCommandLine(int argc, char **argv) {
   takeOverNames();

@@ -1,6 +1,8 @@
 // The command line of monorun as plain values.
 #pragma once
 
+#include "llvm/ADT/StringRef.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,6 +23,12 @@ enum class ExitStatus {
 enum class DeviceKind { Emulator, Hip };
 enum class StatsFormat { None, Text, Json };
 
+/// A name of --dump: a mailbox, or a region of LDS and behind which task.
+struct DumpName {
+  std::string name;
+  std::string place; ///< STAGE:TASK; empty: the end of the run, or where --break stops
+};
+
 struct RunOptions {
   std::string file;
   std::vector<std::pair<std::string, int64_t>> params;
@@ -39,8 +47,15 @@ struct RunOptions {
   std::string trace;   ///< file for the timeline; empty: none
   std::string breakAt; ///< STAGE:TASK to stop at; empty: nowhere
 
+  std::vector<DumpName> dump;
+  std::string dumpFile;         ///< empty: stdout
+  std::optional<unsigned> rank; ///< the only one that `dump` is about
+  bool quiet = false;           ///< neither progress nor summary
+
+  /// STAGE:TASK behind which the run stops for `dump`; empty: nowhere.
+  llvm::StringRef dumpPlace() const;
   /// Whether the code object must say which task begins.
-  bool wantsMarkers() const { return !trace.empty() || !breakAt.empty(); }
+  bool wantsMarkers() const { return !trace.empty() || !breakAt.empty() || !dumpPlace().empty(); }
 };
 
 /// Parses the command line. --help and --version print and give Good; a wrong command line is

@@ -1,9 +1,9 @@
 // The steps of a run in their order.
 #include "models/tools/Run.h"
 #include "models/GroupTensors.h"
-#include "models/Registry.h"
-#include "models/tools/Source.h"
-#include "models/tools/StatsReport.h"
+#include "models/tools/LaunchProgress.h"
+#include "models/tools/Plan.h"
+#include "models/tools/Summary.h"
 #include "models/tools/TensorFiles.h"
 #include "models/tools/TraceFile.h"
 #include "runtime/EmulatorDevice.h"
@@ -11,7 +11,6 @@
 #include "runtime/hip/HipNode.h"
 
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
 
 #include <chrono>
 
@@ -29,63 +28,14 @@ struct Outcome {
 
 using Outputs = std::vector<models::RankOutputs>;
 
-/// -D values, and for a schedule under a golden case what that asks for and the user did not give.
-Expected<models::Params> parameters(const RunOptions &options,
-                                    const std::optional<SafetensorsFile> &golden) {
-  models::Params params = options.params;
-  if (!golden || !StringRef(options.file).ends_with(".mlir"))
-    return params;
-  // The name inside the file is known only when it is compiled, which takes the parameters.
-  const models::Model *model = models::findModelOfFile(options.file);
-  if (!model)
-    return makeError("no golden cases are known for '{}', only for {}",
-                     sys::path::stem(options.file), models::knownModels());
-  if (!model->goldenParams)
-    return makeError("schedule '{}' has no golden cases", model->schedule);
-  Expected<models::Params> wanted = model->goldenParams(*golden);
-  if (!wanted)
-    return addContext(wanted.takeError(), options.goldenCase);
-  for (auto &[name, value] : *wanted)
-    if (llvm::none_of(params, [&](const auto &given) { return given.first == name; }))
-      params.emplace_back(name, value);
-  return params;
-}
-
-Expected<std::optional<SafetensorsFile>> openIfNamed(const std::string &path) {
-  if (path.empty())
-    return std::nullopt;
-  Expected<SafetensorsFile> file = SafetensorsFile::open(path);
-  if (!file)
-    return file.takeError();
-  return std::optional<SafetensorsFile>(std::move(*file));
-}
-
-/// Inputs and reference, when the options ask for a verdict.
-Expected<std::unique_ptr<models::Problem>>
-makeProblem(const RunOptions &options, const Manifest &manifest,
-            const std::optional<SafetensorsFile> &golden) {
-  if (!options.verifySeed && !golden)
-    return nullptr;
-  const models::Model *model = models::findModel(manifest.schedule);
-  if (!model)
-    return makeError("no reference is known for schedule '{}', only for {}", manifest.schedule,
-                     models::knownModels());
-  if (golden && !model->golden)
-    return makeError("schedule '{}' has no golden cases", manifest.schedule);
-  if (golden) {
-    auto problem = model->golden(manifest, *golden);
-    return problem ? std::move(problem) : addContext(problem.takeError(), options.goldenCase);
-  }
-  if (options.variant.empty())
-    return model->random(manifest, *options.verifySeed);
-  if (!model->variant)
-    return makeError("schedule '{}' has no variants", manifest.schedule);
-  return model->variant(manifest, options.variant, *options.verifySeed);
-}
-
-Error provideInputs(Group &group, models::Problem *problem, const RunOptions &options) {
+Error provideInputs(Group &group, models::Problem *problem, const RunOptions &options,
+                    Progress &progress) {
+  progress.step("making inputs");
   if (problem)
-    return models::provide(group, *problem, OperandAccess::Read);
+    return models::provide(group, *problem, OperandAccess::Read,
+                           [&](unsigned rank, const Operand &operand) {
+                             progress.detail(fmt::format("'{}' of rank {}", operand.name, rank));
+                           });
   Expected<std::optional<SafetensorsFile>> file = openIfNamed(options.inputs);
   if (!file)
     return file.takeError();
@@ -105,23 +55,43 @@ bool sameBytes(const Outputs &a, const Outputs &b) {
   return true;
 }
 
+/// Who is told what goes on.
+struct Telling {
+  Progress progress;
+  LaunchProgress launches{progress};
+
+  explicit Telling(bool quiet) : progress(quiet ? nullptr : &errs(), ProgressStyle::ofStderr()) {}
+};
+
+/// Launches the group's `number`-th time, from 1, of `all`. `machine`: the emulator's, or null.
+Error launch(Group &group, emu::Machine *machine, unsigned number, unsigned all, Telling &telling,
+             RunTime &time) {
+  telling.progress.step(fmt::format("launch {} of {}", number, all));
+  if (machine)
+    telling.launches.begin(group, *machine, number);
+  auto start = std::chrono::steady_clock::now();
+  Error error = group.launch();
+  telling.launches.end();
+  time.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  ++time.launches;
+  return addContext(std::move(error), fmt::format("launch {}", number - 1));
+}
+
 /// Launches `repeat` times. With a problem, every launch starts from the same operands and the
 /// outputs of the first are judged and returned, the others compared with them; without, the
 /// outputs of the last launch are returned.
-Expected<Outputs> launchAll(Group &group, models::Problem *problem, unsigned repeat,
-                            Outcome &outcome) {
+Expected<Outputs> launchAll(Group &group, emu::Machine *machine, models::Problem *problem,
+                            unsigned repeat, Telling &telling, Outcome &outcome) {
   std::optional<Outputs> first;
   unsigned different = 0;
   for (unsigned i = 0; i < repeat; ++i) {
-    if (problem)
+    if (problem) {
+      telling.progress.step(fmt::format("inputs of launch {} of {}", i + 1, repeat));
       if (Error error = models::provide(group, *problem, OperandAccess::Update))
         return error;
-    auto start = std::chrono::steady_clock::now();
-    if (Error error = group.launch())
-      return addContext(std::move(error), fmt::format("launch {}", i));
-    outcome.time.seconds +=
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    ++outcome.time.launches;
+    }
+    if (Error error = launch(group, machine, i + 1, repeat, telling, outcome.time))
+      return error;
     if (!problem && i + 1 < repeat)
       continue;
     Expected<Outputs> outputs = models::readOutputs(group);
@@ -133,6 +103,7 @@ Expected<Outputs> launchAll(Group &group, models::Problem *problem, unsigned rep
       different += !sameBytes(*first, *outputs);
   }
   if (problem) {
+    telling.progress.step("comparing with the reference");
     problem->check(*first, outcome.report);
     outcome.report.holds(fmt::format("{} launches bit-equal", repeat), different == 0,
                          different == 0 ? "equal" : fmt::format("{} differ", different), "equal");
@@ -140,80 +111,30 @@ Expected<Outputs> launchAll(Group &group, models::Problem *problem, unsigned rep
   return std::move(*first);
 }
 
+RunCosts costsOf(const Group &group, emu::Machine *machine, const RunTime &time, double seconds) {
+  RunCosts costs{time, seconds, 0, peakMemory()};
+  for (unsigned rank = 0; machine && rank < group.ranks(); ++rank)
+    costs.instructions += machine->stats(rank).totalInstructions();
+  return costs;
+}
+
 /// Statistics are those of the emulator; without one, none were asked for.
 void print(const RunOptions &options, const Group &group, emu::Machine *machine,
-           const Outcome &outcome) {
+           const models::Report &report, const RunCosts &costs) {
   if (options.stats == StatsFormat::Json) {
-    json::Object all = statsJson(group, *machine, outcome.time);
-    if (!outcome.report.findings().empty())
-      all["verdict"] = reportJson(outcome.report);
+    json::Object all = statsJson(group, *machine, costs.launches);
+    all["summary"] = summaryJson(costs);
+    if (!report.findings().empty())
+      all["verdict"] = reportJson(report);
     outs() << formatv("{0:2}", json::Value(std::move(all))) << '\n';
     return;
   }
-  if (!outcome.report.findings().empty())
-    printReport(outs(), outcome.report);
+  if (!report.findings().empty())
+    printReport(outs(), report);
   if (options.stats == StatsFormat::Text)
-    printStats(outs(), group, *machine, outcome.time);
-}
-
-bool wantsAllMailboxes(const RunOptions &options) {
-  return options.mailboxes == std::vector<std::string>{"all"};
-}
-
-/// Every mailbox the options name must be there.
-Error checkMailboxes(const RunOptions &options, const Manifest &manifest) {
-  if (!wantsAllMailboxes(options))
-    for (const std::string &name : options.mailboxes)
-      if (Expected<const Mailbox *> found = manifest.findMailbox(name); !found)
-        return found.takeError();
-  return Error::success();
-}
-
-/// All that is decided before a device is touched.
-struct Plan {
-  std::vector<uint8_t> codeObject;
-  Manifest manifest;
-  std::unique_ptr<models::Problem> problem; ///< null when no verdict is asked for
-};
-
-Expected<Plan> makePlan(const RunOptions &options) {
-  Expected<std::optional<SafetensorsFile>> golden = openIfNamed(options.goldenCase);
-  if (!golden)
-    return golden.takeError();
-  Expected<models::Params> params = parameters(options, *golden);
-  if (!params)
-    return params.takeError();
-  Expected<std::vector<uint8_t>> codeObject =
-      loadSource(options.file, *params, options.wantsMarkers());
-  if (!codeObject)
-    return codeObject.takeError();
-  Expected<Manifest> manifest = readManifest(*codeObject);
-  if (!manifest)
-    return addContext(manifest.takeError(), options.file);
-  if (options.ranks && *options.ranks != manifest->ranks)
-    return makeError("{} is for {} ranks, but --ranks says {}", options.file, manifest->ranks,
-                     *options.ranks);
-  auto problem = makeProblem(options, *manifest, *golden);
-  if (!problem)
-    return problem.takeError();
-  if (Error error = checkMailboxes(options, *manifest))
-    return error;
-  return Plan{std::move(*codeObject), std::move(*manifest), std::move(*problem)};
-}
-
-/// `trace` is null unless the run is recorded or stopped.
-emu::Options emulatorOptions(const RunOptions &options, emu::Trace *trace) {
-  emu::Options result;
-  result.trace = trace;
-  result.mfmaOrder = options.mfmaOrder;
-  if (options.adversarialSeed) {
-    result.coherence = emu::Coherence::adversarial(*options.adversarialSeed);
-    result.checks = emu::Checks::thorough();
-  }
-  cantFail(result.checks.apply(options.checks)); // the command line has been checked
-  result.countBankConflicts = result.modelCaches = result.countWorkgroups =
-      options.stats != StatsFormat::None;
-  return result;
+    printStats(outs(), group, *machine, costs.launches);
+  if (!options.quiet)
+    printSummary(outs(), costs);
 }
 
 Error save(const RunOptions &options, const Plan &plan, Group &group, const Outputs &outputs) {
@@ -244,96 +165,160 @@ Error saveTrace(const std::string &path, const emu::Trace &trace, const Group &g
   return makeError("can't write '{}': {}", path, reason);
 }
 
+/// One run, from the options to the exit status.
+class Run {
+public:
+  explicit Run(const RunOptions &options) : options(options), telling(options.quiet) {}
+  ExitStatus onEmulator();
+  ExitStatus onHip();
+
+private:
+  Expected<Plan> plan();
+  emu::Options emulatorOptions();
+  Error prepareTrace(const Plan &plan);
+  Expected<bool> on(ArrayRef<Device *> devices, emu::Machine *machine, Plan &plan);
+  Error showStopped(const Plan &plan, Group &group, Error why);
+  ExitStatus fail(Error error, ExitStatus status = ExitStatus::BadInput);
+  ExitStatus noDevice(Error error);
+  ExitStatus finish(Expected<bool> good);
+
+  const RunOptions &options;
+  Telling telling;
+  emu::Trace recorder;
+  emu::Trace *trace = nullptr; ///< the recorder, if the run is recorded or stopped
+};
+
+Expected<Plan> Run::plan() {
+  telling.progress.step("reading " + options.file);
+  return makePlan(options);
+}
+
+emu::Options Run::emulatorOptions() {
+  emu::Options result;
+  if (!options.quiet)
+    result.onProgress = [this](uint64_t executed) { telling.launches.told(executed); };
+  result.trace = trace;
+  result.mfmaOrder = options.mfmaOrder;
+  if (options.adversarialSeed) {
+    result.coherence = emu::Coherence::adversarial(*options.adversarialSeed);
+    result.checks = emu::Checks::thorough();
+  }
+  cantFail(result.checks.apply(options.checks)); // the command line has been checked
+  result.countBankConflicts = result.modelCaches = result.countWorkgroups =
+      options.stats != StatsFormat::None;
+  return result;
+}
+
+/// What the options want of a trace, if they want one.
+Error Run::prepareTrace(const Plan &plan) {
+  if (!options.wantsMarkers())
+    return Error::success();
+  trace = &recorder;
+  if (auto stop = plan.dump.stop())
+    recorder.stopAt(*stop);
+  if (options.breakAt.empty())
+    return checkMarkers(plan.manifest);
+  Expected<uint32_t> marker = markerOf(options.breakAt, plan.manifest);
+  if (!marker)
+    return marker.takeError();
+  recorder.stopAt({.marker = *marker, .rank = options.rank});
+  return Error::success();
+}
+
+/// The run has stopped where it should.
+Error Run::showStopped(const Plan &plan, Group &group, Error why) {
+  if (options.breakAt.empty())
+    consumeError(std::move(why));
+  else
+    outs() << toString(std::move(why)) << '\n' << recorder.stopped()->registers << '\n';
+  return plan.dump.write(outs(), group, &*recorder.stopped());
+}
+
 /// Runs the plan on one device a rank. `machine` is the emulator they belong to, or null. True when
 /// there is no verdict or it is good, or when the run stopped where it should.
-Expected<bool> runOn(ArrayRef<Device *> devices, emu::Machine *machine, Plan &plan,
-                     const RunOptions &options, emu::Trace *trace = nullptr) {
+Expected<bool> Run::on(ArrayRef<Device *> devices, emu::Machine *machine, Plan &plan) {
   Expected<Group> group = Group::create(devices, plan.codeObject);
   if (!group)
     return group.takeError();
-  if (Error error = provideInputs(*group, plan.problem.get(), options))
+  if (Error error = provideInputs(*group, plan.problem.get(), options, telling.progress))
     return error;
   if (trace)
     watchMailboxes(*trace, *group);
   Outcome outcome;
-  Expected<Outputs> outputs = launchAll(*group, plan.problem.get(), options.repeat, outcome);
+  Expected<Outputs> outputs =
+      launchAll(*group, machine, plan.problem.get(), options.repeat, telling, outcome);
+  telling.progress.finish();
   if (!options.trace.empty())
     if (Error error = saveTrace(options.trace, *trace, *group))
       return joinErrors(outputs.takeError(), std::move(error));
-  if (!outputs && trace && !trace->stoppedState().empty()) {
-    outs() << toString(outputs.takeError()) << '\n' << trace->stoppedState() << '\n';
+  if (!outputs && trace && trace->stopped()) {
+    if (Error error = showStopped(plan, *group, outputs.takeError()))
+      return error;
     return true;
   }
+  // After a launch that failed mailboxes say the most.
+  Error dumped = plan.dump.write(outs(), *group, nullptr);
   if (!outputs)
-    return outputs.takeError();
+    return joinErrors(outputs.takeError(), std::move(dumped));
+  if (dumped)
+    return dumped;
   if (Error error = save(options, plan, *group, *outputs))
     return error;
-  print(options, *group, machine, outcome);
+  RunCosts costs = costsOf(*group, machine, outcome.time, telling.progress.seconds());
+  print(options, *group, machine, outcome.report, costs);
   return outcome.report.findings().empty() || outcome.report.good();
 }
 
-ExitStatus fail(Error error, ExitStatus status = ExitStatus::BadInput) {
+ExitStatus Run::fail(Error error, ExitStatus status) {
+  telling.progress.finish();
   errs() << "monorun: " << toString(std::move(error)) << '\n';
   return status;
 }
 
-ExitStatus finish(Expected<bool> good) {
+ExitStatus Run::finish(Expected<bool> good) {
   if (!good)
     return fail(good.takeError());
   return *good ? ExitStatus::Good : ExitStatus::BadInput;
 }
 
-/// What the options want of a trace, if they want one.
-Error prepareTrace(emu::Trace &trace, const RunOptions &options, const Manifest &manifest) {
-  if (!options.wantsMarkers())
-    return Error::success();
-  if (options.breakAt.empty())
-    return checkMarkers(manifest);
-  Expected<uint32_t> marker = markerOf(options.breakAt, manifest);
-  if (!marker)
-    return marker.takeError();
-  trace.stopAt(*marker);
-  return Error::success();
-}
-
-ExitStatus runOnEmulator(const RunOptions &options) {
-  Expected<Plan> plan = makePlan(options);
-  if (!plan)
-    return fail(plan.takeError());
-  emu::Trace recorder, *trace = options.wantsMarkers() ? &recorder : nullptr;
-  if (Error error = prepareTrace(recorder, options, plan->manifest))
-    return fail(std::move(error));
-  auto node = EmulatorNode::create(plan->manifest.ranks, emulatorOptions(options, trace));
-  if (!node)
-    return fail(node.takeError());
-  return finish(runOn((*node)->devices(), &(*node)->machine(), *plan, options, trace));
-}
-
-ExitStatus noDevice(Error error) {
+ExitStatus Run::noDevice(Error error) {
   return fail(addContext(std::move(error), "no such device"), ExitStatus::NoDevice);
 }
 
-ExitStatus runOnHip(const RunOptions &options) {
+ExitStatus Run::onEmulator() {
+  Expected<Plan> found = plan();
+  if (!found)
+    return fail(found.takeError());
+  if (Error error = prepareTrace(*found))
+    return fail(std::move(error));
+  auto node = EmulatorNode::create(found->manifest.ranks, emulatorOptions());
+  if (!node)
+    return fail(node.takeError());
+  return finish(on((*node)->devices(), &(*node)->machine(), *found));
+}
+
+ExitStatus Run::onHip() {
   // Before anything is compiled: there may be nothing to run it on.
   auto library = hip::HipLibrary::open();
   if (!library)
     return noDevice(library.takeError());
-  Expected<Plan> plan = makePlan(options);
-  if (!plan)
-    return fail(plan.takeError());
+  Expected<Plan> found = plan();
+  if (!found)
+    return fail(found.takeError());
   hip::HipSelection selection;
-  selection.count = plan->manifest.ranks;
-  selection.arch = plan->manifest.target;
+  selection.count = found->manifest.ranks;
+  selection.arch = found->manifest.target;
   auto node = hip::HipNode::create(std::move(*library), selection);
   if (!node)
     return noDevice(node.takeError());
-  return finish(runOn((*node)->devices(), nullptr, *plan, options));
+  return finish(on((*node)->devices(), nullptr, *found));
 }
 
 } // namespace
 
 ExitStatus run(const RunOptions &options) {
-  return options.device == DeviceKind::Hip ? runOnHip(options) : runOnEmulator(options);
+  Run run(options);
+  return options.device == DeviceKind::Hip ? run.onHip() : run.onEmulator();
 }
 
 } // namespace mono::tools

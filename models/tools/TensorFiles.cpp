@@ -1,6 +1,7 @@
 // Naming, packing and checking of operand files.
 #include "models/tools/TensorFiles.h"
 #include "models/GroupTensors.h"
+#include "models/tools/TensorDiff.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -109,16 +110,24 @@ static std::vector<TensorView> outputViews(const Manifest &manifest,
   return tensors;
 }
 
+std::map<std::string, std::string> metadataOf(const Manifest &manifest) {
+  std::map<std::string, std::string> metadata = {{"schedule", manifest.schedule}};
+  for (const auto &[name, value] : manifest.params)
+    metadata["param." + name] = std::to_string(value);
+  for (const Mailbox &mailbox : manifest.mailboxes)
+    if (std::optional<unsigned> stage = manifest.firstPoster(mailbox.name))
+      metadata[posterKey(mailbox.name)] =
+          fmt::format("{} {}", *stage, manifest.stages[*stage].name);
+  return metadata;
+}
+
 Error saveOutputs(StringRef path, const Manifest &manifest, ArrayRef<models::RankOutputs> outputs,
                   ArrayRef<models::RankOutputs> mailboxes) {
   std::vector<TensorView> tensors = outputViews(manifest, outputs);
   for (unsigned rank = 0; rank < mailboxes.size(); ++rank)
     for (const auto &entry : mailboxes[rank])
       tensors.push_back(viewOf(rankName(rank, "mailbox/" + entry.first().str()), entry.second));
-  std::map<std::string, std::string> metadata = {{"schedule", manifest.schedule}};
-  for (const auto &[name, value] : manifest.params)
-    metadata["param." + name] = std::to_string(value);
-  return writeSafetensors(path, tensors, metadata);
+  return writeSafetensors(path, tensors, metadataOf(manifest));
 }
 
 } // namespace mono::tools

@@ -13,6 +13,10 @@ namespace mono::tools {
 /// operand, another shape or dtype, and a tensor that is no input of the kernel.
 llvm::Error loadInputs(Group &group, const SafetensorsFile &file);
 
+/// What files of a kernel say about it: its schedule, its parameters, and which stage is the first
+/// to post to each mailbox (posterKey()).
+std::map<std::string, std::string> metadataOf(const Manifest &manifest);
+
 /// Writes outputs, as `NAME` where all ranks agree bit by bit, else as `rankR/NAME` each, and
 /// mailboxes as `rankR/mailbox/NAME`.
 llvm::Error saveOutputs(llvm::StringRef path, const Manifest &manifest,

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -57,6 +58,9 @@ struct Options {
   /// A deadlock must also last this long before it is reported while memory is mapped or shared
   /// that the host or another process may write (mapHost, share).
   unsigned deadlockPatienceMs = 2000;
+  /// Called about every million wave instructions with those the run has executed so far, from its
+  /// host threads, by one of them at a time. Must not call the machine but for peek().
+  std::function<void(uint64_t executed)> onProgress;
   Trace *trace = nullptr;          ///< records the runs on one host thread; not owned
   bool countBankConflicts = false; ///< Stats::ldsBankConflicts; costs time at each LDS access
   bool countWorkgroups = false;    ///< AllocationTraffic::readByWorkgroup
@@ -177,6 +181,10 @@ public:
   /// filled in; any other size is an error. Errors: bad launch parameters, and everything the
   /// checks find, as text with rank, workgroup, wave, pc and disassembly.
   llvm::Error run(llvm::ArrayRef<Launch> launches);
+
+  /// The 8-byte word at `address`, a multiple of 8, as it is now; 0 if there is none. Only for
+  /// Options::onProgress, which runs while nothing is allocated or freed.
+  uint64_t peek(DevicePtr address) const;
 
   /// Plants a fault for the runs to come.
   void inject(const StoreFault &fault);

@@ -340,6 +340,14 @@ llvm::Error Machine::run(llvm::ArrayRef<Launch> launches) {
   return error;
 }
 
+uint64_t Machine::peek(DevicePtr address) const {
+  const Allocation *allocation = impl->memory.find(address);
+  if (!allocation || !allocation->contains(address, 8))
+    return 0;
+  auto *word = reinterpret_cast<uint64_t *>(allocation->host(address));
+  return std::atomic_ref(*word).load(std::memory_order_relaxed);
+}
+
 // ---- faults
 // ---------------------------------------------------------------------------------------
 

@@ -42,6 +42,7 @@ struct Shared {
   std::atomic<bool> deadlock = false;
   std::atomic<bool> budgetSpent = false;
   std::atomic<uint64_t> executed = 0;
+  std::mutex progressLock = {}; ///< held while Options::onProgress runs
 
   /// Number of memory changes made by all threads: if it has not moved, a poll sees what it saw.
   uint64_t epoch() const {
@@ -116,6 +117,7 @@ private:
   /// A poller is left alone for at most this many rounds while memory changes elsewhere.
   static constexpr unsigned maxBackoff = 16;
   static constexpr size_t maxSpare = 64;
+  static constexpr uint64_t instructionsPerReport = 1'000'000;
 
   Shared &shared;
   RandomSchedule *adversary;
@@ -268,8 +270,12 @@ unsigned Worker::backoff(const Wave &wave) {
 
 /// Takes instructions off the budget of the run, and ends it when they are spent.
 void Worker::spend(uint64_t instructions) {
-  if (shared.executed.fetch_add(instructions, std::memory_order_relaxed) + instructions <=
-      shared.options.instructionBudget)
+  uint64_t before = shared.executed.fetch_add(instructions, std::memory_order_relaxed);
+  uint64_t now = before + instructions;
+  if (shared.options.onProgress && before / instructionsPerReport != now / instructionsPerReport)
+    if (std::unique_lock lock(shared.progressLock, std::try_to_lock); lock)
+      shared.options.onProgress(now);
+  if (now <= shared.options.instructionBudget)
     return;
   shared.budgetSpent = true;
   shared.stop = true;

@@ -51,7 +51,38 @@ static std::string registersOf(const Wave &wave) {
   return text;
 }
 
+bool Trace::isStop(const Wave &wave, uint32_t value) const {
+  return stop && stop->marker == value && !stoppedAt &&
+         stop->rank.value_or(wave.workgroup->launch().rank) == wave.workgroup->launch().rank;
+}
+
+/// Ends the run, and keeps what its workgroup looks like.
+void Trace::end(Wave &wave, const char *why) {
+  Workgroup &workgroup = *wave.workgroup;
+  Lds &lds = workgroup.lds();
+  Stopped state{workgroup.launch().rank, workgroup.linearId(), registersOf(wave), {}, {}};
+  state.lds.assign(lds.data(), lds.data() + lds.size());
+  for (uint32_t at = 0; at < lds.size(); ++at)
+    state.ldsWritten.push_back(lds.isWritten(at, 1));
+  stoppedAt = std::move(state);
+  wave.fault(why);
+}
+
+/// Keeps a wave that leaves the task to stop behind; the last one ends the run.
+bool Trace::holds(Wave &wave) {
+  if (!inside.erase(&wave))
+    return false;
+  wave.status = WaveStatus::Held;
+  const std::vector<Wave> &all = wave.workgroup->waves();
+  if (std::all_of(all.begin(), all.end(),
+                  [](const Wave &other) { return other.status == WaveStatus::Held; }))
+    end(wave, "stopped behind a task");
+  return true;
+}
+
 void Trace::marker(Wave &wave, uint32_t value) {
+  if (holds(wave))
+    return;
   Row &row = rowOf(wave);
   leave(row, wave);
   Place place = now(wave);
@@ -60,10 +91,12 @@ void Trace::marker(Wave &wave, uint32_t value) {
     row.tasks.push_back({place, place.step, value});
   else
     row.tasks[index].begin.step = std::min(row.tasks[index].begin.step, place.step);
-  if (stop == value && stopText.empty()) {
-    stopText = registersOf(wave);
-    wave.fault("stopped at a marker");
-  }
+  if (!isStop(wave, value))
+    return;
+  if (stop->behind)
+    inside.insert(&wave);
+  else
+    end(wave, "stopped at a marker");
 }
 
 template <typename Visit>
@@ -111,7 +144,12 @@ void Trace::barrier(Workgroup &workgroup, const Wave *arriving) {
       wave.stepShift += int64_t(last - behind(wave));
 }
 
-void Trace::ended(Wave &wave) { leave(rowOf(wave), wave); }
+bool Trace::mayEnd(Wave &wave) {
+  if (holds(wave))
+    return false;
+  leave(rowOf(wave), wave);
+  return true;
+}
 
 void Trace::polledInVain(Wave &wave, uint64_t cycles) {
   wave.stepShift -= int64_t(cycles / Wave::cyclesPerInstruction);

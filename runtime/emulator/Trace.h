@@ -7,6 +7,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,10 +29,25 @@ class Trace {
 public:
   /// Words of these bytes carry data from workgroup to workgroup; 8-byte words.
   void watch(DevicePtr start, uint64_t bytes);
-  /// Ends the run with an error when a wavefront executes s_ttracedata with this value in m0.
-  void stopAt(uint32_t marker) { stop = marker; }
-  /// The registers of the wavefront that stopAt() stopped; empty if none did.
-  const std::string &stoppedState() const { return stopText; }
+  /// Where a run ends with an error: at the s_ttracedata with this value in m0.
+  struct Stop {
+    uint32_t marker = 0;
+    std::optional<unsigned> rank = std::nullopt; ///< any, if none
+    /// Not there, but when all wavefronts of the workgroup have left what comes before the next:
+    /// they wait for each other at its begin, or at the end of the program.
+    bool behind = false;
+  };
+  void stopAt(const Stop &place) { stop = place; }
+  /// A workgroup when it was stopped.
+  struct Stopped {
+    unsigned rank = 0;
+    uint64_t workgroup = 0;
+    std::string registers; ///< of the wavefront that came there first, or last if `behind`; as text
+    std::vector<uint8_t> lds;
+    std::vector<bool> ldsWritten; ///< by byte
+  };
+  /// What stopAt() stopped, if anything.
+  const std::optional<Stopped> &stopped() const { return stoppedAt; }
 
   struct Place {
     unsigned rank = 0;
@@ -67,7 +83,8 @@ public:
   void loaded(Wave &wave, const LaneAddresses &at, unsigned bytes);
   /// The waves at the barrier go on. The instruction of `arriving` is not counted yet.
   void barrier(Workgroup &workgroup, const Wave *arriving);
-  void ended(Wave &wave);
+  /// Before the wave ends. False: it has to stay, because the run stops here.
+  bool mayEnd(Wave &wave);
   /// The last `cycles` of the wave's modelled clock went by in a poll that found nothing new.
   void polledInVain(Wave &wave, uint64_t cycles);
 
@@ -79,13 +96,17 @@ private:
   Place now(const Wave &wave) const;
   Row &rowOf(const Wave &wave);
   void leave(Row &row, const Wave &wave);
+  bool isStop(const Wave &wave, uint32_t value) const;
+  bool holds(Wave &wave);
+  void end(Wave &wave, const char *why);
   /// Calls `visit` with each watched word the lanes touch.
   template <typename Visit>
   void forEachWord(const LaneAddresses &at, unsigned bytes, Visit visit) const;
 
   std::map<DevicePtr, DevicePtr> watched; ///< end by start
-  std::optional<uint32_t> stop;
-  std::string stopText;
+  std::optional<Stop> stop;
+  std::optional<Stopped> stoppedAt;
+  std::set<const Wave *> inside; ///< of a task to stop behind
   uint64_t base = 0, latest = 0;
   std::map<std::pair<unsigned, uint64_t>, Row> rows; ///< by rank and workgroup
   llvm::DenseMap<DevicePtr, Place> words;            ///< last store to each

@@ -101,8 +101,11 @@ mono.schedule @rows target("gfx950") grid(256 x 512) {
   %u = mono.region "u" [16, 1024] pad(8) : bf16
   mono.stage "gather" (%t) tasks [1] base [0] {
     %ids = mono.load %list[0] [8] : tensor<8xi32>
-    // CHECK: mono.gather %{{.*}} or %{{.*}} at %{{.*}} into %{{.*}} : tensor<8xi32>{{$}}
-    mono.gather %cache or %new at %ids into %keys : tensor<8xi32>
+    // CHECK: mono.distinct %{{.*}} : tensor<8xi32>{{$}}
+    %at = mono.distinct %ids : tensor<8xi32>
+    %four = tensor.extract_slice %at[0] [4] [1] : tensor<8xi32> to tensor<4xi32>
+    // CHECK: mono.gather %{{.*}} or %{{.*}} places(%{{.*}} : tensor<4xi32>) at %{{.*}} into %{{.*}} : tensor<8xi32>{{$}}
+    mono.gather %cache or %new places(%four : tensor<4xi32>) at %ids into %keys : tensor<8xi32>
     // CHECK: mono.gather %{{.*}} at %{{.*}} : tensor<8xi32> -> tensor<8xi32>
     %page = mono.gather %table at %ids : tensor<8xi32> -> tensor<8xi32>
     // CHECK: mono.gather %{{.*}} at %{{.*}} : tensor<8xi32> -> tensor<8x128xbf16>

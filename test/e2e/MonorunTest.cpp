@@ -47,7 +47,8 @@ TEST_F(Monorun, UsageIsStatusTwo) {
   fails(2, "--stats: expected text or json, but got 'xml'", {"x.hsaco", "--stats=xml"});
   fails(2, "--verify: expected a seed, but got 'x'", {"x.hsaco", "--verify=x"});
   fails(2, "--repeat: expected at least 1, but got 0", {"x.hsaco", "--repeat=0"});
-  fails(2, "give one of them", {"x.hsaco", "--verify", "--case=c"});
+  fails(2, "--inputs, --verify and --case each provide the inputs: give one of them",
+        {"x.hsaco", "--verify", "--case=c"});
   fails(2, "--coherence: expected fast or adversarial:SEED, but got 'slow'",
         {"x.hsaco", "--coherence=slow"});
   fails(2, "--coherence: expected fast or adversarial:SEED, but got 'adversarial:x'",
@@ -78,7 +79,7 @@ TEST_F(Monorun, BadFilesAreStatusOne) {
   fails(1, "compiled for S = 4, but -D says 5", {exchange(), "-D", "S=5"});
   fails(1, "'exchange' does not say which task begins: expected one made with monoc --markers",
         {exchange(), "--trace=" + path("t.json")});
-  fails(1, "has no parameter 'CTX'", {exchange(), "-DCTX=1"});
+  fails(1, "the code object has no parameter 'CTX'", {exchange(), "-DCTX=1"});
   fails(1, "no reference is known for schedule 'exchange', only for attn_out_router",
         {exchange(), "--verify"});
   fails(1, "no reference is known for schedule 'exchange'", {exchange(), "--case=" + inputs(1)});
@@ -130,6 +131,38 @@ TEST_F(Monorun, RunsFilesToFiles) {
   ASSERT_TRUE(bool(out)) << llvm::toString(out.takeError());
   for (unsigned i = 0; i < exchangeElements; ++i)
     EXPECT_EQ(llvm::support::endian::read32le(&(*out)->data[4 * i]), 6 * i);
+}
+
+TEST_F(Monorun, SumsUpWhatItTook) {
+  std::string kernel = exchange(), in = "--inputs=" + inputs(1);
+  ProcessResult result = run({kernel, in, "--repeat=3"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(result.out.find("launches                               3\nwave instructions "), 0u)
+      << result.out;
+  for (const char *line : {"\nseconds in launches ", "\nseconds in all ", "\npeak memory, MiB "})
+    EXPECT_NE(result.out.find(line), std::string::npos) << result.out;
+  EXPECT_EQ(run({kernel, in, "--quiet"}).out, "");
+
+  result = run({kernel, in, "--stats=json"});
+  auto json = llvm::json::parse(result.out);
+  ASSERT_TRUE(bool(json)) << llvm::toString(json.takeError()) << result.out;
+  const llvm::json::Object &all = *json->getAsObject(), &summary = *all.getObject("summary");
+  EXPECT_EQ(summary.getInteger("launches"), 1);
+  // What the ranks have executed, by class.
+  int64_t instructions = 0;
+  for (const llvm::json::Value &rank : *all.getArray("ranks"))
+    for (const auto &entry : *rank.getAsObject()->getObject("instructions"))
+      instructions += *entry.second.getAsInteger();
+  EXPECT_EQ(summary.getInteger("wave_instructions"), instructions);
+  EXPECT_GT(*summary.getInteger("peak_memory_bytes"), 1 << 20);
+}
+
+/// Before the run, which may be long.
+TEST_F(Monorun, OutputsMustBeWritable) {
+  std::string kernel = exchange(), in = "--inputs=" + inputs(1);
+  fails(1, "monorun: can't write '" + path("no/such") + "': No such file or directory",
+        {kernel, in, "--outputs=" + path("no/such")});
+  fails(1, "can't write '" + path("") + "': Is a directory", {kernel, in, "--outputs=" + path("")});
 }
 
 /// Both ranks post `in` to both.
@@ -188,6 +221,21 @@ TEST_F(Monorun, PacksRowMajorInputs) {
 TEST_F(Monorun, AnOutputNobodyWroteIsStatusOne) {
   std::string kernel = put("skip.hsaco", exchangeCodeObject(/*skipWorkgroup=*/1));
   fails(1, "operand 'out' of rank 0: ", {kernel, "--inputs=" + inputs(1)});
+}
+
+/// What had been posted says how far the run came.
+TEST_F(Monorun, ShowsMailboxesAfterAFailure) {
+  std::string kernel = put("skip.hsaco", exchangeCodeObject(/*skipWorkgroup=*/1));
+  ProcessResult result =
+      run({kernel, "--inputs=" + inputs(1), "--dump=parts", "--rank=1", "--quiet"});
+  EXPECT_EQ(result.status, 1);
+  EXPECT_NE(result.err.find("operand 'out' of rank 0: "), std::string::npos) << result.err;
+  EXPECT_EQ(
+      result.out.find("mailbox 'parts' of rank 1, slot 0 of 2: i32 [2, 256], all of none\n"
+                      "mailbox 'parts' of rank 1, slot 1 of 2: i32 [2, 256], all of launch 1\n"
+                      "    [0] 0 1 2 ... 253 254 255\n"),
+      0u)
+      << result.out;
 }
 
 TEST_F(Monorun, StatsAreText) {

@@ -41,6 +41,8 @@ static std::string readFile(StringRef path) {
 ProcessResult ProcessTest::run(const std::string &program,
                                const std::vector<std::string> &arguments) const {
   std::string out = path("stdout"), err = path("stderr"), message;
+  for (const std::string &file : {out, err}) // what an earlier run printed would stay
+    sys::fs::remove(file);
   std::vector<StringRef> all = {program};
   all.insert(all.end(), arguments.begin(), arguments.end());
   ProcessResult result;

@@ -19,18 +19,15 @@ using namespace mono::models::glm5;
 
 namespace {
 
-LayerSizes sizesOf(bool ordered = false) {
+LayerSizes sizesOf() {
   LayerSizes sizes = test::smallLayerSizes();
   sizes.hidden = 256;
   sizes.chosen = 4;
   sizes.rows = 4;
-  sizes.ordered = ordered;
   return sizes;
 }
 
-LayerCase variant(const char *name, bool ordered = false) {
-  return llvm::cantFail(layerVariant(name, sizesOf(ordered), 3));
-}
+LayerCase variant(const char *name) { return llvm::cantFail(layerVariant(name, sizesOf(), 3)); }
 
 /// The experts each row chooses.
 std::vector<std::vector<int32_t>> choices(const LayerCase &layerCase) {
@@ -80,9 +77,9 @@ TEST(LayerVariants, Numbers) {
 TEST(LayerVariants, Positions) {
   using Positions = std::vector<int32_t>;
   EXPECT_EQ(variant("lengths").inputs.positions, (Positions{31, 1, 29, 3}));
-  EXPECT_EQ(variant("lengths", true).inputs.positions, (Positions{0, 1, 2, 3}));
+  EXPECT_EQ(variant("ordered-lengths").inputs.positions, (Positions{0, 1, 2, 3}));
   EXPECT_EQ(variant("borders").inputs.positions, (Positions{0, 8, 7, 31}));
-  EXPECT_EQ(variant("borders", true).inputs.positions, (Positions{28, 29, 30, 31}));
+  EXPECT_EQ(variant("ordered-borders").inputs.positions, (Positions{28, 29, 30, 31}));
   LayerSizes sizes = sizesOf();
   sizes.rows = 7;
   EXPECT_EQ(llvm::cantFail(layerVariant("borders", sizes, 1)).inputs.positions,
@@ -94,7 +91,7 @@ TEST(LayerVariants, UnknownOnesAreNamed) {
   const Model *model = findModel("glm5_layer");
   EXPECT_EQ(llvm::toString(model->variant(manifest, "small", 1).takeError()),
             "schedule 'glm5_layer' has no variant 'small'; it has same-experts, different-experts, "
-            "large, zero-rows, scales, lengths, borders");
+            "large, zero-rows, scales, lengths, borders, ordered");
 }
 
 /// Where few weights count: the reference that rounds activations, what a kernel may be off, and

@@ -114,7 +114,9 @@ TEST(Layout, ShapesAreChecked) {
     return llvm::toString(TensorType{shape, element, layout}.check());
   };
   EXPECT_EQ(fault({16, 32}, ElementType::BF16, Layout::MfmaRows16), "");
-  EXPECT_NE(fault({8, 32}, ElementType::BF16, Layout::MfmaRows16), "");
+  EXPECT_EQ(fault({8, 32}, ElementType::BF16, Layout::MfmaRows16),
+            "layout mfma_rows<16>: expected a bf16 shape [..., N, K] with N a multiple of 16 and K "
+            "a multiple of 32, but got [8, 32]");
   EXPECT_NE(fault({16, 48}, ElementType::BF16, Layout::MfmaRows16), "");
   EXPECT_NE(fault({16}, ElementType::BF16, Layout::MfmaRows16), "");
   EXPECT_NE(fault({16, 32}, ElementType::F32, Layout::MfmaRows16), "");
@@ -122,7 +124,8 @@ TEST(Layout, ShapesAreChecked) {
   EXPECT_NE(fault({16, 32}, ElementType::FP8E4M3, Layout::MfmaRows16), "");
   EXPECT_EQ(fault({16, 6}, ElementType::E8M0, Layout::MfmaRows16), "");
   EXPECT_NE(fault({16, 5}, ElementType::E8M0, Layout::MfmaRows16), "");
-  EXPECT_NE(fault({0}, ElementType::F32, Layout::RowMajor), "");
+  EXPECT_EQ(fault({0}, ElementType::F32, Layout::RowMajor),
+            "expected positive dimensions, but got shape [0]");
   EXPECT_EQ(fault({3, 5, 7}, ElementType::F32, Layout::RowMajor), "");
 }
 

@@ -1,9 +1,12 @@
 // Manifest text: every field's faults, and the code object around it.
 #include "runtime/Manifest.h"
+#include "runtime/CodeObject.h"
 #include "test/runtime/Assembler.h"
 #include "test/runtime/ExchangeKernel.h"
 
 #include <gtest/gtest.h>
+
+#include <cstring>
 
 using namespace mono;
 using namespace mono::test;
@@ -116,6 +119,12 @@ INSTANTIATE_TEST_SUITE_P(
         BadManifest{"\"epoch_bytes\": 16", "\"epoch_bytes\": 4",
                     "epoch_bytes: expected 16 (one i32 for each of 4 workgroups), but got 4"},
         BadManifest{"\"base\": 0", "\"base\": 4", "stages[0].base: expected an integer in [0, 3]"},
+        BadManifest{"\"base\": 0", "\"base\": 0, \"posts\": \"parts\"",
+                    "stages[0].posts: expected a list of strings, but got a string"},
+        BadManifest{"\"base\": 0", "\"base\": 0, \"posts\": [\"\"]",
+                    "stages[0]: 'posts' has an empty string"},
+        BadManifest{"\"base\": 0", "\"base\": 0, \"posts\": [\"part\"]",
+                    "kernel 'exchange' has no mailbox 'part'; it has parts"},
         BadManifest{"\"operands\": [", "\"operands\": [3, ",
                     "operands: expected a list of objects"},
         BadManifest{"{\"ctas\": 4, \"threads\": 64}", "7",
@@ -133,10 +142,46 @@ TEST(Manifest, RejectsOverlappingMailboxes) {
             std::string::npos);
 }
 
+/// A manifest with 1000 bytes of LDS and one region of two padded rows.
+std::string withRegion(const std::string &more) {
+  std::string text = edited("\"lds_bytes\": 0", "\"lds_bytes\": 1000, \"regions\": [{\"name\": "
+                                                "\"row\", \"shape\": [2, 100], \"element\": "
+                                                "\"bf16\", \"last_stage\": 0, " +
+                                                    more + "}]");
+  return text;
+}
+
+TEST(Manifest, KnowsRegionsAndWhoPosts) {
+  std::string text = withRegion(R"("row_bytes": 208, "offset": 16, "first_stage": 0)");
+  text.replace(text.find("\"base\": 0"), 9, R"("base": 0, "posts": ["parts"])");
+  llvm::Expected<Manifest> manifest = parseManifest(text);
+  ASSERT_TRUE(bool(manifest)) << llvm::toString(manifest.takeError());
+  ASSERT_EQ(manifest->regions.size(), 1u);
+  EXPECT_EQ(manifest->regions[0].rows(), 2u);
+  EXPECT_EQ(manifest->regions[0].payloadRowBytes(), 200u);
+  EXPECT_EQ(manifest->firstPoster("parts"), 0u);
+  EXPECT_EQ(parseManifest(exchangeManifest())->firstPoster("parts"), std::nullopt);
+}
+
+TEST(Manifest, RejectsRegionsThatCannotBe) {
+  auto expect = [](const std::string &fields, const char *message) {
+    std::string error = errorOf(parseManifest(withRegion(fields)));
+    EXPECT_NE(error.find(message), std::string::npos) << "got: " << error;
+  };
+  expect(
+      R"("row_bytes": 199, "offset": 0, "first_stage": 0)",
+      "region 'row': expected rows of at least 200 bytes (bf16 [2, 100], row_major), but got 199");
+  // Rows from 600 to 800 and from 808 to 1008.
+  expect(R"("row_bytes": 208, "offset": 600, "first_stage": 0)",
+         "region 'row' ends at byte 1008, but a workgroup has 1000 bytes of LDS");
+  expect(R"("row_bytes": 208, "offset": 0, "first_stage": 1)",
+         "first_stage: expected an integer in [0, 0], but got 1");
+}
+
 TEST(Manifest, RejectsWhatIsNotAnObject) {
   EXPECT_NE(errorOf(parseManifest("[1]")).find("expected a JSON object, but got a list"),
             std::string::npos);
-  EXPECT_NE(errorOf(parseManifest("{\"a\":")).find("not valid JSON"), std::string::npos);
+  EXPECT_EQ(errorOf(parseManifest("{\"a\":")).find("manifest: not valid JSON: "), 0u);
   std::string deep = "{\"a\":" + std::string(1'000'000, '[');
   EXPECT_NE(errorOf(parseManifest(deep)).find("nested at most 32 deep, but got 1000001"),
             std::string::npos);
@@ -177,6 +222,42 @@ TEST(CodeObject, FaultsAreNamed) {
          "there is no kernel 'other'");
   expect(exchangeCodeObject(edited("\"target\": \"gfx950\"", "\"target\": \"gfx942\"")),
          "the manifest is for chip gfx942, but the code object is for gfx950");
+}
+
+/// Fields of the ELF header (ELF64): e_machine at 18, e_shoff at 40, e_phoff at 32; of a program
+/// header p_filesz at 32; of a symbol st_value at 8.
+TEST(CodeObject, BrokenOnesAreNamed) {
+  const std::vector<uint8_t> good = exchangeCodeObject();
+  auto patched = [&](size_t at, uint64_t value, size_t bytes) {
+    std::vector<uint8_t> file = good;
+    std::memcpy(&file[at], &value, bytes);
+    return file;
+  };
+  EXPECT_EQ(errorOf(readManifest(patched(4, 1, 1))),
+            "not a code object: expected a little-endian 64-bit ELF file");
+  EXPECT_EQ(errorOf(readManifest(patched(18, 62, 2))),
+            "not a code object: expected ELF machine 224 (AMDGPU), but got 62");
+  EXPECT_EQ(errorOf(readManifest(patched(40, uint64_t(1) << 60, 8))).find("broken code object: "),
+            0u);
+  uint64_t segments;
+  std::memcpy(&segments, &good[32], sizeof(segments));
+  EXPECT_EQ(llvm::toString(checkSegments(patched(segments + 32, 1 << 30, 8))),
+            fmt::format("broken code object: a segment of 1073741824 bytes at {} does not fit its "
+                        "{} bytes",
+                        *reinterpret_cast<const uint64_t *>(&good[segments + 8]), good.size()));
+}
+
+/// The descriptor's symbol points behind its section.
+TEST(CodeObject, SymbolsLieInTheirSections) {
+  std::vector<uint8_t> file = exchangeCodeObject();
+  auto elf = openCodeObject(file);
+  ASSERT_TRUE(bool(elf)) << llvm::toString(elf.takeError());
+  for (const auto &section : llvm::cantFail(elf->sections()))
+    if (section.sh_type == llvm::ELF::SHT_DYNSYM)
+      for (uint64_t at = section.sh_offset + 24; at < section.sh_offset + section.sh_size; at += 24)
+        file[at + 11] = 1; // st_value plus 2^24
+  EXPECT_EQ(errorOf(readManifest(file)),
+            "broken code object: a symbol of 64 bytes is not inside its section");
 }
 
 TEST(CodeObject, NamesBothChips) {

@@ -265,4 +265,10 @@ TEST(Safetensors, WritesAndMapsFiles) {
   EXPECT_EQ(error, path.str().str() + ": No such file or directory");
 }
 
+/// A rename to a device would remove the device.
+TEST(Safetensors, ReplacesRegularFilesOnly) {
+  EXPECT_EQ(llvm::toString(writeSafetensors("/dev/null", {}, {})),
+            "/dev/null: expected a regular file, or none, to replace");
+}
+
 } // namespace

@@ -83,9 +83,6 @@ static llvm::Error validateSetup(llvm::StringRef name, const KernelSetup &setup)
   if (setup.scratchBytes > maxScratchBytes)
     return makeError("kernel '{}': expected at most {} bytes of scratch a work-item, but got {}",
                      name, maxScratchBytes, setup.scratchBytes);
-  if (setup.accumOffset > 256)
-    return makeError("kernel '{}': expected accum_offset of at most 256, but got {}", name,
-                     setup.accumOffset);
   if (enabledUserSgprs(setup) > setup.userSgprs)
     return makeError("kernel '{}': the enabled user SGPRs take {}, but rsrc2 reserves {}", name,
                      enabledUserSgprs(setup), setup.userSgprs);

@@ -18,7 +18,14 @@ class Workgroup;
 class Program;
 struct ExecStats;
 
-enum class WaveStatus : uint8_t { Running, AtBarrier, Sleeping, Ended, Faulted };
+enum class WaveStatus : uint8_t {
+  Running,
+  AtBarrier,
+  Sleeping,
+  Held, ///< by a Trace that stops its workgroup
+  Ended,
+  Faulted
+};
 
 /// Bits of the MODE register (CDNA4 ISA 3.3 "Mode register").
 namespace mode {

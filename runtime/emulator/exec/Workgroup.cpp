@@ -162,10 +162,10 @@ void Workgroup::arriveAtBarrier(Wave &wave) {
 }
 
 void Workgroup::waveEnded(Wave &wave) {
+  if (context.trace && !context.trace->mayEnd(wave))
+    return;
   wave.status = WaveStatus::Ended;
   localMemory.dropPendingDma(&wave);
-  if (context.trace)
-    context.trace->ended(wave);
   if (context.coherence)
     context.coherence->close(wave);
   --live;

@@ -1,5 +1,13 @@
 // RUN: mono-opt %s -split-input-file -verify-diagnostics --mono-place-memory
 
+mono.schedule @unbound target("gfx950") grid(4 x 64) {
+  // expected-error @below {{expected a bound schedule, but it has a 'mono.param'; run --mono-bind-parameters first}}
+  %S = mono.param "S" in [1 to 8]
+  %a = mono.region "a" [%S, 512] : f32
+}
+
+// -----
+
 mono.schedule @too_much_lds target("gfx950") grid(4 x 64) {
   // expected-note @below {{region 'a' takes 131072 bytes}}
   %a = mono.region "a" [64, 512] : f32

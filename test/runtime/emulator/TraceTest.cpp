@@ -2,6 +2,8 @@
 #include "runtime/emulator/Trace.h"
 #include "test/runtime/emulator/AsmKernel.h"
 
+#include "llvm/Support/Endian.h"
+
 #include <gtest/gtest.h>
 
 using namespace mono::emu;
@@ -130,19 +132,77 @@ TEST(Trace, ClocksGoOnInTheNextRun) {
 
 TEST(Trace, StopsAtAMarkerAndShowsRegisters) {
   Trace trace;
-  trace.stopAt(8);
+  trace.stopAt({.marker = 8});
   TestMachine m(AsmKernel{.body = handOver}, 1, traced(trace));
   DevicePtr word = m.buffer({0, 0});
   std::string error = m.run({word}, {2, 1, 1});
   EXPECT_NE(error.find("workgroup (1, 0, 0)"), std::string::npos) << error;
   EXPECT_NE(error.find("s_ttracedata: stopped at a marker"), std::string::npos) << error;
-  EXPECT_NE(trace.stoppedState().find("m0 0x00000008"), std::string::npos);
-  EXPECT_NE(trace.stoppedState().find("s2 0x00000001"), std::string::npos);
-  EXPECT_NE(trace.stoppedState().find("v0 0x00000000 0x00000001 0x00000002 0x00000003"),
-            std::string::npos)
-      << trace.stoppedState();
+  ASSERT_TRUE(trace.stopped().has_value());
+  EXPECT_EQ(trace.stopped()->workgroup, 1u);
+  const std::string &registers = trace.stopped()->registers;
+  EXPECT_NE(registers.find("m0 0x00000008"), std::string::npos);
+  EXPECT_NE(registers.find("s2 0x00000001"), std::string::npos);
+  EXPECT_NE(registers.find("v0 0x00000000 0x00000001 0x00000002 0x00000003"), std::string::npos)
+      << registers;
   // Registers that nobody wrote are not shown.
-  EXPECT_EQ(trace.stoppedState().find("v5 "), std::string::npos);
+  EXPECT_EQ(registers.find("v5 "), std::string::npos);
+}
+
+/// Every lane of two wavefronts, the second late, writes its number to LDS in task 1, and -1 behind
+/// it.
+const char *const twoTasks = R"(
+  s_mov_b32 m0, 1
+  s_ttracedata
+  v_readfirstlane_b32 s8, v0
+  s_cmp_eq_u32 s8, 0
+  s_cbranch_scc1 store
+  .rept 50
+  s_nop 0
+  .endr
+store:
+  v_lshlrev_b32_e32 v1, 2, v0
+  ds_write_b32 v1, v0
+  s_waitcnt lgkmcnt(0)
+  s_mov_b32 m0, 2
+  s_ttracedata
+  v_mov_b32_e32 v2, -1
+  ds_write_b32 v1, v2
+  s_waitcnt lgkmcnt(0))";
+
+/// Runs it until the wavefronts have left the task of that marker.
+void runBehind(Trace &trace, uint32_t marker) {
+  trace.stopAt({.marker = marker, .rank = 0, .behind = true});
+  TestMachine m(AsmKernel{.body = twoTasks, .ldsBytes = 1024}, 1, traced(trace));
+  std::string error = m.run({}, {1, 1, 1}, {128, 1, 1});
+  EXPECT_NE(error.find("stopped behind a task"), std::string::npos) << error;
+  ASSERT_TRUE(trace.stopped().has_value());
+  ASSERT_EQ(trace.stopped()->lds.size(), 1024u);
+}
+
+TEST(Trace, StopsWhenAllHaveLeftATask) {
+  Trace trace;
+  ASSERT_NO_FATAL_FAILURE(runBehind(trace, 1));
+  for (uint32_t lane = 0; lane < 128; ++lane) {
+    EXPECT_TRUE(trace.stopped()->ldsWritten[4 * lane]);
+    EXPECT_EQ(llvm::support::endian::read32le(&trace.stopped()->lds[4 * lane]), lane);
+  }
+  EXPECT_FALSE(trace.stopped()->ldsWritten[512]);
+}
+
+TEST(Trace, StopsBehindTheLastTask) {
+  Trace trace;
+  ASSERT_NO_FATAL_FAILURE(runBehind(trace, 2));
+  for (uint32_t lane = 0; lane < 128; ++lane)
+    EXPECT_EQ(llvm::support::endian::read32le(&trace.stopped()->lds[4 * lane]), ~0u);
+}
+
+TEST(Trace, StopsOnOneRankOnly) {
+  Trace trace;
+  trace.stopAt({.marker = 1, .rank = 1});
+  TestMachine m(AsmKernel{.body = twoTasks, .ldsBytes = 1024}, 1, traced(trace));
+  EXPECT_EQ(m.run({}, {1, 1, 1}, {128, 1, 1}), "");
+  EXPECT_FALSE(trace.stopped().has_value());
 }
 
 } // namespace

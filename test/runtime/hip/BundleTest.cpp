@@ -1,6 +1,7 @@
 // Offload bundles: which entry fits, and that damaged ones are errors.
 #include "runtime/emulator/hip/Bundle.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Compression.h"
 #include "llvm/Support/Endian.h"
 
@@ -78,6 +79,8 @@ TEST(Bundle, EveryTruncationIsAnError) {
   for (size_t size = 0; size < bundle.size(); ++size)
     EXPECT_TRUE(StringRef(extract(StringRef(bundle).take_front(size))).starts_with("error: "))
         << size;
+  EXPECT_EQ(extract(StringRef(bundle).take_front(40)),
+            "error: offload bundle of 40 bytes ends inside its table of entries");
 }
 
 TEST(Bundle, HugeNumbersAreErrors) {
@@ -87,39 +90,54 @@ TEST(Bundle, HugeNumbersAreErrors) {
     support::endian::write64le(&bundle[field], ~uint64_t(0) - 3);
     EXPECT_TRUE(StringRef(extract(bundle)).starts_with("error: ")) << field;
   }
-  for (size_t field : {24, 24 + 8 + 16}) {
+  auto lengthError = [](size_t field) {
     std::string bundle = makeBundle({host});
     support::endian::write64le(&bundle[field], ~uint64_t(0) - 3);
     Expected<uint64_t> length = imageLength(bundle.data());
-    EXPECT_FALSE(bool(length)) << field;
-    consumeError(length.takeError());
-  }
+    return length ? std::string() : toString(length.takeError());
+  };
+  EXPECT_TRUE(StringRef(lengthError(24)).starts_with("offload bundle: expected at most "));
+  EXPECT_EQ(lengthError(24 + 8 + 16),
+            "offload bundle: entry 0 has a target name of 18446744073709551612 bytes");
 }
 
 TEST(Bundle, EntryOutsideTheFileIsAnError) {
   for (size_t field : {24 + 8, 24 + 16}) {
     std::string bundle = makeBundle({"hipv4-amdgcn-amd-amdhsa--gfx950"});
     support::endian::write64le(&bundle[field], ~uint64_t(0) - 3);
-    EXPECT_TRUE(StringRef(extract(bundle)).contains("is outside the")) << field;
+    std::string error = extract(bundle);
+    EXPECT_TRUE(StringRef(error).starts_with(
+        "error: offload bundle: entry 'hipv4-amdgcn-amd-amdhsa--gfx950' of "))
+        << error;
+    EXPECT_TRUE(StringRef(error).contains("is outside the")) << error;
   }
 }
 
-TEST(Bundle, CompressedFormats) {
-  std::string bundle = makeBundle({host, "hipv4-amdgcn-amd-amdhsa--gfx950"});
+/// "CCOB", version 2, method 1 (zstd), file size, uncompressed size, hash.
+std::string compressed(StringRef content) {
   SmallVector<uint8_t> packed;
-  compression::zstd::compress(
-      ArrayRef(reinterpret_cast<const uint8_t *>(bundle.data()), bundle.size()), packed);
-  // "CCOB", version 2, method 1 (zstd), file size, uncompressed size, hash.
+  compression::zstd::compress(arrayRefFromStringRef(content), packed);
   std::string file("CCOB\2\0\1\0", 8);
-  append(file, (24 + packed.size()) | bundle.size() << 32);
+  append(file, (24 + packed.size()) | content.size() << 32);
   append(file, 0);
   file.append(packed.begin(), packed.end());
+  return file;
+}
+
+TEST(Bundle, CompressedFormats) {
+  EXPECT_EQ(extract(compressed("no bundle, but more text than any magic number")),
+            "error: compressed offload bundle does not contain an offload bundle");
+  std::string file = compressed(makeBundle({host, "hipv4-amdgcn-amd-amdhsa--gfx950"}));
   EXPECT_EQ(extract(file), "bb");
   Expected<uint64_t> length = imageLength(file.data());
   ASSERT_TRUE(bool(length));
   EXPECT_EQ(*length, file.size());
   file[4] = 9;
   EXPECT_TRUE(StringRef(extract(file)).starts_with("error: "));
+  Expected<uint64_t> unknown = imageLength(file.data());
+  ASSERT_FALSE(bool(unknown));
+  EXPECT_EQ(toString(unknown.takeError()),
+            "compressed offload bundle: its version 9 does not tell its size");
 }
 
 TEST(Bundle, OtherFilesAreErrors) {

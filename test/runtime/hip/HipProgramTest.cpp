@@ -95,6 +95,54 @@ TEST(HipProgram, ErrorsAreReportedAndUnsupportedCallsNamedOnce) {
   EXPECT_TRUE(err.contains("deadlock")) << outcome.err;
 }
 
+/// What a program does, and why the library says it refused something, with MONO_HIP_LOG.
+void expectLogged(const std::string &name, const std::vector<std::string> &reasons,
+                  std::vector<std::string> arguments = {}) {
+  Outcome outcome = run(programPath(name), std::move(arguments), {"MONO_HIP_LOG=1"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  for (const std::string &reason : reasons)
+    EXPECT_TRUE(StringRef(outcome.err).contains(reason)) << reason << " in\n" << outcome.err;
+}
+
+TEST(HipProgram, ReasonsAreInTheLog) {
+  expectLogged("errors", {": not a stream", ": not the address of a kernel",
+                          "bytes asked, but rank 0 has 309237645312 of 309237645312 bytes left",
+                          " is no device memory", " is not inside one allocation",
+                          "': expected a grid and a workgroup of 1 to 1024 work-items, but got 1 x "
+                          "1 x 1 workgroups of 2048 x 1 x 1",
+                          ": not the start of such an allocation",
+                          "1 waves wait and memory has not changed for 64 rounds of polling"});
+  expectLogged("cooperative",
+               {"': cooperative launch of 513 workgroups, but only 512 can be resident"});
+  expectLogged("copies", {"copy of rows of 40 bytes: the pitches are 16 and 50 bytes",
+                          "fill of elements of 4 bytes at "});
+  expectLogged("graphs", {" nodes form a cycle"});
+  expectLogged("ipc", {"IPC handle: opened in the process that made it"});
+  expectLogged("symbols", {": not the address of a device variable",
+                           "copy of 16 bytes at 4 of a device variable of 16 bytes"});
+  expectLogged(
+      "module",
+      {"no global variable 'tables' in the code object",
+       "no kernel 'scales' in the code object; there are: scale",
+       "launch: expected workgroups of at least one work-item, but got 0"},
+      {programPath("plain.hsaco"), programPath("bundle.hipfb"), programPath("compressed.hipfb")});
+}
+
+TEST(HipProgram, RefusalsHaveReasons) {
+  expectLogged(
+      "refusals",
+      {" is device memory, but the direction says host", "3D copy: arrays are not supported",
+       ": the host has no 429496729600 bytes", ": not a stream",
+       "': expected fewer than 2^32 workgroups, but got 65536 x 65536 x 1",
+       " VGPRs does not fit a compute unit", "': expected 1 arguments, but got none",
+       "': the pointer to argument 0 is null", ": not a kernel function",
+       "launch: entry 0 of 'extra' is no known marker",
+       "launch of 'scale': both kernelParams and extra are given",
+       "graph: a dependency is not a node of the graph", "allocation in a capturing stream",
+       "IPC handle: process 2147483647 no longer has the memory"},
+      {programPath("plain.hsaco")});
+}
+
 TEST(HipProgram, BadEnvironmentIsSaid) {
   Outcome outcome = run(programPath("vector_add"), {}, {"MONO_HIP_DEVICES=many"});
   EXPECT_EQ(outcome.status, 1);
