@@ -27,6 +27,10 @@ std::optional<Declared> declaredBy(mlir::Value handle);
 /// layout does not take it.
 std::optional<int64_t> mfmaTileDepth(mlir::Type element);
 
+/// Rows and columns of a block of f8E4M3FN weights that shares an f32 scale, and columns of
+/// activations that do (DeepSeek-V3, arXiv 2412.19437, 3.3). One 128-deep MFMA is as deep.
+inline constexpr int64_t kScaleBlock = 128;
+
 /// Neighbouring elements of a mailbox that share a tagged word.
 int64_t elementsOfWord(mlir::Type element);
 

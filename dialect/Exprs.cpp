@@ -4,6 +4,7 @@
 #include "mlir/IR/AffineExprVisitor.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Diagnostics.h"
 
 using namespace mlir;
 
@@ -11,6 +12,13 @@ namespace mono {
 
 ParseResult parseExprs(OpAsmParser &parser, SmallVectorImpl<OpAsmParser::UnresolvedOperand> &args,
                        AffineMapAttr &map) {
+  // What the parser of affine maps says is about affine maps.
+  ScopedDiagnosticHandler explain(parser.getContext(), [](Diagnostic &diag) {
+    diag.attachNote()
+        << "brackets take sums of parameters, the task and the rank, with *, floordiv, "
+           "ceildiv and mod by a number or symbol(%parameter)";
+    return failure(); // and on to whoever prints it
+  });
   // The parser insists on recording the map under a name; the caller's attribute is what counts.
   NamedAttrList scratch;
   return parser.parseAffineMapOfSSAIds(args, reinterpret_cast<Attribute &>(map), "map", scratch);

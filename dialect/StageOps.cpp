@@ -128,8 +128,9 @@ InFlightDiagnostic &noteDeclaration(InFlightDiagnostic &diag, Value source) {
   return diag;
 }
 
-/// Row-major operands can be read element by element; packed ones can't.
-LogicalResult verifyRowMajor(Operation *op, Value source) {
+} // namespace
+
+LogicalResult mono::verifyRowMajor(Operation *op, Value source) {
   std::optional<Declared> declared = declaredBy(source);
   if (!declared || !declared->layout)
     return success();
@@ -139,8 +140,6 @@ LogicalResult verifyRowMajor(Operation *op, Value source) {
                             << "mono.stream)";
   return noteDeclaration(diag, source);
 }
-
-} // namespace
 
 LogicalResult mono::verifyResult(Operation *op, Type type, ArrayRef<int64_t> shape, Type element) {
   auto tensor = cast<RankedTensorType>(type);
@@ -185,108 +184,64 @@ LogicalResult StoreOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// Gather, scatter
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-LogicalResult verifyIndices(Operation *op, Value rows) {
-  auto type = cast<RankedTensorType>(rows.getType());
-  if (type.getRank() == 1)
-    return success();
-  return op->emitOpError() << "expected indices of 1 axis, but got " << type.getRank();
-}
-
-/// Region `into` takes as many rows as there are indices, each as long as a row of `source`.
-LogicalResult verifyRowsInto(Operation *op, const Declared &source, Value rows, Value into) {
-  std::optional<Declared> region = declaredBy(into);
-  if (!region)
-    return success();
-  if (!into.getDefiningOp<RegionOp>())
-    return op->emitOpError() << "expected a region after 'into', but got " << describe(into);
-  if (region->element != source.element)
-    return op->emitOpError() << "expected " << source.element << " in " << describe(into)
-                             << ", but got " << region->element;
-  int64_t count = cast<RankedTensorType>(rows.getType()).getShape().front();
-  if (region->shape.size() == 2 &&
-      succeeded(verifyCompatibleShape(region->shape, {count, source.shape.back()})))
-    return success();
-  return op->emitOpError() << "expected a region of one row for each index, but " << describe(into)
-                           << " has another shape";
-}
-
-} // namespace
-
-LogicalResult GatherOp::verify() {
-  if (failed(verifyIndices(*this, getRows())) || failed(verifyRowMajor(*this, getSource())))
-    return failure();
-  if (static_cast<bool>(getRegion()) == static_cast<bool>(getResult()))
-    return emitOpError() << "expected either a result or 'into'";
-  std::optional<Declared> source = declaredBy(getSource());
-  if (!source)
-    return success();
-  if (auto operand = getSource().getDefiningOp<OperandOp>();
-      operand && operand.getAccess() == Access::Write)
-    return emitOpError() << "expected an operand that may be read, but " << describe(getSource())
-                         << " is declared 'write'";
-  if (std::optional<Declared> fresh = getFresh() ? declaredBy(getFresh()) : std::nullopt) {
-    if (!getFresh().getDefiningOp<RegionOp>() || fresh->element != source->element ||
-        failed(verifyCompatibleShape(fresh->shape.back(), source->shape.back())))
-      return emitOpError() << "expected a region with rows like those of " << describe(getSource())
-                           << " after 'or', but got " << describe(getFresh());
-  }
-  if (getRegion())
-    return verifyRowsInto(*this, *source, getRows(), getRegion());
-  auto rows = cast<RankedTensorType>(getRows().getType());
-  SmallVector<int64_t> shape(rows.getShape());
-  if (cast<RankedTensorType>(getResult().getType()).getRank() > 1)
-    shape.push_back(source->shape.back());
-  else if (getFresh())
-    return emitOpError() << "expected whole rows with 'or', but got a result of 1 axis";
-  return verifyResult(*this, getResult().getType(), shape, source->element);
-}
-
-LogicalResult ScatterOp::verify() {
-  if (failed(verifyIndices(*this, getRows())) || failed(verifyRowMajor(*this, getTarget())))
-    return failure();
-  auto value = cast<RankedTensorType>(getValue().getType());
-  auto rows = cast<RankedTensorType>(getRows().getType());
-  if (value.getRank() != 2 ||
-      failed(verifyCompatibleShape(value.getShape().front(), rows.getShape().front())))
-    return emitOpError() << "expected a value of 2 axes with one row for each index, but got "
-                         << value;
-  std::optional<Declared> target = declaredBy(getTarget());
-  if (!target)
-    return success();
-  auto operand = getTarget().getDefiningOp<OperandOp>();
-  if (!operand || operand.getAccess() != Access::Update)
-    return emitOpError() << "expected an operand declared 'update', but got "
-                         << describe(getTarget());
-  if (value.getElementType() != target->element)
-    return emitOpError() << "expected " << target->element << " for " << describe(getTarget())
-                         << ", but got " << value.getElementType();
-  if (getOffsets().getNumResults() != 1)
-    return emitOpError() << "expected one offset, the first column, but got "
-                         << getOffsets().getNumResults();
-  int64_t column = staticValues(getOffsets()).front(), width = value.getShape().back(),
-          columns = target->shape.back();
-  if (!ShapedType::isDynamic(column) && !ShapedType::isDynamic(width) &&
-      !ShapedType::isDynamic(columns) && (column < 0 || column > columns - width))
-    return emitOpError() << "expected columns inside " << describe(getTarget()) << ", but got "
-                         << column << " to " << column + width << " of " << columns;
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
 // Stream, contract
 //===----------------------------------------------------------------------===//
 
 SmallVector<int64_t> StreamOp::getStaticSizes() { return staticValues(getSizes()); }
 
+bool StreamOp::hasBlockScales() {
+  std::optional<Declared> scales = getScales() ? declaredBy(getScales()) : std::nullopt;
+  return scales && scales->element.isF32();
+}
+
+int64_t StreamOp::getDepthGrain() {
+  return hasBlockScales() ? kScaleBlock : *mfmaTileDepth(declaredBy(getSource())->element);
+}
+
+StringRef StreamOp::getDepthGrainName() {
+  return hasBlockScales() ? "a block that shares an f32 scale" : "the tile of #mono.mfma_rows<16>";
+}
+
 /// Codes that make numbers together with a scale of 32 of them.
 static bool isMxCode(Type element) { return isa<Float4E2M1FNType, Float8E4M3FNType>(element); }
 
 /// The scales of MX weights: an operand of the same shape with one for each 32 elements.
+static LogicalResult verifyMxScales(StreamOp op, const Declared &weights, const Declared &scales) {
+  SmallVector<int64_t> shape(weights.shape);
+  if (!ShapedType::isDynamic(shape.back()))
+    shape.back() /= gfx950::kMxBlock;
+  if (isa<Float8E8M0FNUType>(scales.element) && isa_and_nonnull<MfmaRowsAttr>(scales.layout) &&
+      succeeded(verifyCompatibleShape(scales.shape, shape)))
+    return success();
+  InFlightDiagnostic diag = op.emitOpError() << "expected scales of type f8E8M0FNU in layout "
+                                                "#mono.mfma_rows<16>, one for each 32 columns of "
+                                             << describe(op.getSource()) << ", but "
+                                             << describe(op.getScales()) << " is something else";
+  return noteDeclaration(diag, op.getScales());
+}
+
+/// The scales of blocks: a row-major operand with one for each, the last ones perhaps incomplete.
+static LogicalResult verifyBlockScales(StreamOp op, const Declared &weights,
+                                       const Declared &scales) {
+  if (!isa<Float8E4M3FNType>(weights.element))
+    return op.emitOpError() << "expected weights of f8E4M3FN for scales of f32, but "
+                            << describe(op.getSource()) << " has " << weights.element;
+  SmallVector<int64_t> shape(weights.shape);
+  for (int64_t &size : MutableArrayRef(shape).take_back(2))
+    if (!ShapedType::isDynamic(size))
+      size = llvm::divideCeil(size, kScaleBlock);
+  if (op.getScales().getDefiningOp<OperandOp>() && !scales.layout &&
+      succeeded(verifyCompatibleShape(scales.shape, shape)))
+    return success();
+  InFlightDiagnostic diag = op.emitOpError()
+                            << "expected a row-major operand "
+                            << RankedTensorType::get(shape, scales.element)
+                            << ", a scale for each block of 128 x 128 of "
+                            << describe(op.getSource()) << ", but " << describe(op.getScales())
+                            << " is " << RankedTensorType::get(scales.shape, scales.element);
+  return noteDeclaration(diag, op.getScales());
+}
+
 static LogicalResult verifyScales(StreamOp op, const Declared &weights) {
   if (!op.getScales())
     return op.emitOpError() << "expected 'scaled' and the operand of the scales for weights of "
@@ -294,18 +249,8 @@ static LogicalResult verifyScales(StreamOp op, const Declared &weights) {
   std::optional<Declared> scales = declaredBy(op.getScales());
   if (!scales)
     return success();
-  SmallVector<int64_t> shape(weights.shape);
-  if (!ShapedType::isDynamic(shape.back()))
-    shape.back() /= gfx950::kMxBlock;
-  if (!isa<Float8E8M0FNUType>(scales->element) || !isa_and_nonnull<MfmaRowsAttr>(scales->layout) ||
-      failed(verifyCompatibleShape(scales->shape, shape))) {
-    InFlightDiagnostic diag = op.emitOpError() << "expected scales of type f8E8M0FNU in layout "
-                                                  "#mono.mfma_rows<16>, one for each 32 columns of "
-                                               << describe(op.getSource()) << ", but "
-                                               << describe(op.getScales()) << " is something else";
-    return noteDeclaration(diag, op.getScales());
-  }
-  return success();
+  return op.hasBlockScales() ? verifyBlockScales(op, weights, *scales)
+                             : verifyMxScales(op, weights, *scales);
 }
 
 /// Number of axes, scales and groups agree with the element type.
@@ -341,13 +286,16 @@ static LogicalResult verifyShares(StreamOp op, Type element) {
                             << " wavefronts of the workgroup, but got " << splitK;
   bool isMx = isMxCode(element);
   int64_t rowUnit = gfx950::kMfmaM * (waves / splitK);
-  int64_t depthUnit = isMx ? *mfmaTileDepth(element) : gfx950::kMfmaK * splitK;
+  int64_t depthUnit = isMx ? op.getDepthGrain() : gfx950::kMfmaK * splitK;
   int64_t rows = op.getRowCount(), depth = op.getDepth();
   if (!ShapedType::isDynamic(rows) && rows % rowUnit != 0)
     return op.emitOpError() << "expected a multiple of " << rowUnit << " rows (16 for each of "
                             << waves / splitK << " wavefronts that share them), but got " << rows;
   if (ShapedType::isDynamic(depth) || depth % depthUnit == 0)
     return success();
+  if (op.hasBlockScales())
+    return op.emitOpError() << "expected a depth that is a multiple of " << depthUnit << ", "
+                            << op.getDepthGrainName() << ", but got " << depth;
   if (isMx)
     return op.emitOpError() << "expected a depth that is a multiple of " << depthUnit
                             << ", the tile of " << element << " weights, but got " << depth;
@@ -372,19 +320,25 @@ LogicalResult StreamOp::verify() {
       failed(verifyBox(*this, getSource(), getOffsets(), getStaticSizes())))
     return failure();
   unsigned depthAxis = declared->shape.size() - 1;
-  int64_t tileDepth = *mfmaTileDepth(declared->element);
-  for (auto [axis, step] :
-       {std::pair{depthAxis - 1, gfx950::kMfmaM}, std::pair{depthAxis, tileDepth}})
+  for (auto [axis, step, name] :
+       {std::tuple{depthAxis - 1, gfx950::kMfmaM, StringRef("the tile of #mono.mfma_rows<16>")},
+        std::tuple{depthAxis, getDepthGrain(), getDepthGrainName()}})
     if (!isMultiple(getOffsets(), getOffsetArgs(), axis, step))
       return emitOpError() << "expected an offset on axis " << axis << " that is a multiple of "
-                           << step << ", the tile of #mono.mfma_rows<16>, but got "
+                           << step << ", " << name << ", but got "
                            << text(getOffsets().getResult(axis));
   return verifyShares(*this, declared->element);
 }
 
 SmallVector<int64_t> ContractOp::getStaticSizes() { return staticValues(getSizes()); }
 
-int64_t ContractOp::getDepthGrain() { return getScales() ? gfx950::kMxBlock : 8; }
+/// Columns of activations that share a scale; those of MX where the weights are not known.
+static int64_t scaledColumns(ContractOp op) {
+  auto stream = op.getWeights().getDefiningOp<StreamOp>();
+  return stream && stream.hasBlockScales() ? kScaleBlock : gfx950::kMxBlock;
+}
+
+int64_t ContractOp::getDepthGrain() { return getScales() ? scaledColumns(*this) : 8; }
 
 /// `rows(%map)`: a row for each group of the weights.
 static LogicalResult verifyRowMap(ContractOp op) {
@@ -404,7 +358,8 @@ static LogicalResult verifyRowMap(ContractOp op) {
                           << " groups, but got " << map.getShape().front();
 }
 
-/// Codes of activations: a matrix in a region, and a region with a scale for 32 of its columns.
+/// Codes of activations: a matrix in a region, and a region with a scale for 32 of its columns, or
+/// for 128 where the weights have scales of blocks.
 static LogicalResult verifyCodes(ContractOp op, const Declared &codes) {
   std::optional<Declared> scales = declaredBy(op.getScales());
   if (!scales)
@@ -416,13 +371,13 @@ static LogicalResult verifyCodes(ContractOp op, const Declared &codes) {
                             << " axes of " << codes.element;
   SmallVector<int64_t> shape(codes.shape);
   if (!ShapedType::isDynamic(shape.back()))
-    shape.back() /= gfx950::kMxBlock;
+    shape.back() /= scaledColumns(op);
   if (!scales->element.isF32() || !op.getScales().getDefiningOp<RegionOp>() ||
       failed(verifyCompatibleShape(scales->shape, shape))) {
     InFlightDiagnostic diag = op.emitOpError()
-                              << "expected a region of f32 with a scale for each 32 columns of "
-                              << describe(op.getSource()) << ", but " << describe(op.getScales())
-                              << " is something else";
+                              << "expected a region of f32 with a scale for each "
+                              << scaledColumns(op) << " columns of " << describe(op.getSource())
+                              << ", but " << describe(op.getScales()) << " is something else";
     return noteDeclaration(diag, op.getScales());
   }
   int64_t depth = op.getStaticSizes().back();
@@ -556,14 +511,4 @@ LogicalResult ReceiveOp::verify() {
     return verifyResult(*this, getResult().getType(), ArrayRef(sizes).drop_front(),
                         Float32Type::get(getContext()));
   return verifyResult(*this, getResult().getType(), sizes, mailbox->element);
-}
-
-LogicalResult ReceiveRowsOp::verify() {
-  if (failed(verifyIndices(*this, getRows())))
-    return failure();
-  std::optional<Declared> mailbox = declaredBy(getSource());
-  if (!mailbox)
-    return success();
-  // A bf16 row is even: its mailbox says so.
-  return verifyRowsInto(*this, *mailbox, getRows(), getRegion());
 }

@@ -58,56 +58,6 @@ def Mono_StoreOp : Mono_Op<"store", [MemoryEffects<[MemWrite]>]> {
   let hasVerifier = 1;
 }
 
-def Mono_GatherOp : Mono_Op<"gather", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "rows, or single elements, that a tensor of indices names";
-  let description = [{
-    `source` is a row-major operand or a region, seen as rows: its last axis is a row, the axes
-    before it are counted together. Row i of the result, or of the region after `into`, is row
-    `rows[i]`; an index outside the source gives zeros, so that -1 stands for "nothing". A result
-    that has the shape of `rows` takes single elements instead, counted over all axes.
-
-    `or %fresh` continues the source with the rows of a region: index R + j of a source of R rows is
-    row j of `fresh`. An operand that mono.scatter writes in the same launch can only be read so: its
-    old rows from memory, those of this launch from LDS. That no index names a row in memory which
-    this launch writes is up to the schedule; the emulator's race check sees it.
-
-    Example (test/dialect/ops.mlir):
-    ```mlir
-    mono.gather %cache or %new at %ids into %keys : tensor<8xi32>
-    %page = mono.gather %table at %ids : tensor<8xi32> -> tensor<8xi32>
-    ```
-  }];
-  let arguments = (ins Mono_BufferType:$source, Optional<Mono_BufferType>:$fresh, I32Tensor:$rows,
-                       Optional<Mono_BufferType>:$region);
-  let results = (outs Optional<AnyRankedTensor>:$result);
-  let assemblyFormat = [{
-    $source (`or` $fresh^)? `at` $rows (`into` $region^)? attr-dict
-    `:` type($rows) (`->` type($result)^)?
-  }];
-  let hasVerifier = 1;
-}
-
-def Mono_ScatterOp : Mono_Op<"scatter", [MemoryEffects<[MemWrite]>]> {
-  let summary = "write rows of an operand that a tensor of indices names";
-  let description = [{
-    Row i of `value` goes to row `rows[i]` of a row-major operand with access `update`, from the
-    column in brackets on. An index outside the operand writes nothing. No two entries of one launch
-    may name the same elements: which of them would stay is chance.
-
-    Example (test/dialect/ops.mlir):
-    ```mlir
-    mono.scatter %v, %cache[64] at %ids : tensor<8x64xbf16>, tensor<8xi32>
-    ```
-  }];
-  let arguments = (ins AnyRankedTensor:$value, Mono_BufferType:$target,
-                       Variadic<Index>:$offset_args, AffineMapAttr:$offsets, I32Tensor:$rows);
-  let assemblyFormat = [{
-    $value `,` $target `` custom<Exprs>($offset_args, $offsets) `at` $rows attr-dict
-    `:` type($value) `,` type($rows)
-  }];
-  let hasVerifier = 1;
-}
-
 def Mono_StreamOp : Mono_SliceOp<"stream", [MemoryEffects<[MemRead]>]> {
   let summary = "start to fetch weight rows";
   let description = [{
@@ -121,6 +71,11 @@ def Mono_StreamOp : Mono_SliceOp<"stream", [MemoryEffects<[MemRead]>]> {
     MX weights (`f4E2M1FN` or `f8E4M3FN`, with the operand of their scales after `scaled`): depth in
     tiles of 128 or 64, which the wavefronts that share the depth take in turn. An operand of scales
     that has no elements with these parameters counts as none: then the weights are bf16.
+
+    `f8E4M3FN` weights whose scales are a row-major operand of f32 have one for each block of 128 x 128,
+    the last row of blocks perhaps incomplete: `[ceil(N / 128), ceil(K / 128)]` (DeepSeek-V3, arXiv
+    2412.19437). Their depth comes in blocks of 128.
+
     `groups(%list)` takes, of matrices `[E, N, K]`, those the list names, one after the other, up to
     the first entry that is not an index of the first axis (-1 ends a list; an empty one reads
     nothing): the experts that routing has chosen.
@@ -128,6 +83,7 @@ def Mono_StreamOp : Mono_SliceOp<"stream", [MemoryEffects<[MemRead]>]> {
     Example (test/dialect/ops.mlir):
     ```mlir
     %w = mono.stream %w_o[%t * 32, 0] [32, 2048] split_k(8)
+    %b = mono.stream %w_b[%t * 32, 0] [32, 1024] scaled %block_scale split_k(8)
     %e = mono.stream %w_up[0, %t * 32, 0] [8, 32, 1024] scaled %w_up_scale groups(%ids : tensor<8xi32>) split_k(8)
     ```
   }];
@@ -145,6 +101,13 @@ def Mono_StreamOp : Mono_SliceOp<"stream", [MemoryEffects<[MemRead]>]> {
     /// Rows and depth of the box, of each matrix; `?` where a parameter decides.
     int64_t getRowCount() { return getStaticSizes().end()[-2]; }
     int64_t getDepth() { return getStaticSizes().back(); }
+    /// Whether there is an f32 scale for each block of 128 x 128 weights.
+    bool hasBlockScales();
+    /// What an offset along the depth is a multiple of: a tile of the layout, or a block. The
+    /// operand's element type must be known.
+    int64_t getDepthGrain();
+    /// What that is, for messages.
+    ::llvm::StringRef getDepthGrainName();
   }];
   let hasVerifier = 1;
 }
@@ -164,6 +127,12 @@ def Mono_ContractOp : Mono_SliceOp<"contract", [MemoryEffects<[MemRead]>]> {
     Activations of codes, a region of `f8E4M3FN` with a region of their scales after `scaled`, are
     multiplied with MX weights as they are, by MFMA 16x16x128 with scales. A scale is an f32 for 32
     columns, whose exponent counts (as in arith.scaling_truncf): 2^(exponent - 127).
+
+    Where the weights have an f32 scale for each block of 128 x 128, each block's part of the sum is
+    made of codes alone, which is exact up to the additions, and then multiplied with the scale in f32.
+    Codes of activations have an f32 scale for 128 columns there, all of which counts.
+
+    NaN in a code or scale makes NaN of the results whose sum it is part of, and of no others.
 
     With groups, the sum runs over the groups too. `rows(%map)`, a tensor [groups, rows], says which
     row of the box is the activation row of each group; an index outside the box stands for zeros.
@@ -239,23 +208,6 @@ def Mono_ReceiveOp : Mono_SliceOp<"receive", [MemoryEffects<[MemRead, MemWrite]>
     (`sum` $sum^)? (`into` $region^)? attr-dict (`:` type($result)^)?
   }];
   let extraClassDeclaration = sliceDeclaration;
-  let hasVerifier = 1;
-}
-
-def Mono_ReceiveRowsOp : Mono_Op<"receive_rows", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "wait for rows of a mailbox that a tensor of indices names";
-  let description = [{
-    The mailbox is seen as rows like the source of mono.gather. Row i of `region` is row `rows[i]`; an
-    index outside the mailbox gives zeros. Which rows are named is known at run time only, so the
-    checks take it to wait for all of them: every row must be posted.
-
-    Example (test/dialect/ops.mlir):
-    ```mlir
-    mono.receive_rows %parts at %ids into %keys : tensor<8xi32>
-    ```
-  }];
-  let arguments = (ins Mono_MailboxType:$source, I32Tensor:$rows, Mono_BufferType:$region);
-  let assemblyFormat = "$source `at` $rows `into` $region attr-dict `:` type($rows)";
   let hasVerifier = 1;
 }
 

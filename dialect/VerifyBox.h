@@ -1,4 +1,4 @@
-// What the verifiers of ops with boxes share.
+// What the verifiers of ops on memory share.
 #pragma once
 
 #include "mlir/IR/AffineMap.h"
@@ -18,6 +18,10 @@ bool isMultiple(mlir::AffineMap offsets, mlir::OperandRange args, unsigned axis,
 /// on the task are bounded when the schedule is bound.
 mlir::LogicalResult verifyBox(mlir::Operation *op, mlir::Value source, mlir::AffineMap offsets,
                               llvm::ArrayRef<int64_t> sizes);
+
+/// Checks that a memory is row-major: an operand that can be read element by element, not a packed
+/// one.
+mlir::LogicalResult verifyRowMajor(mlir::Operation *op, mlir::Value source);
 
 /// Checks that a result is a tensor of that shape and element type; sizes that a parameter decides
 /// agree with any.

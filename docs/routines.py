@@ -1,5 +1,5 @@
-"""Writes the routine reference from the comments of schedules/*.mlir: the file's first comment, then each
-routine with the comment above it and its signature."""
+"""Writes the routine reference from schedules/: the table of README.md, then of each file the first comment,
+and each routine with the comment above it and its signature."""
 import pathlib
 import re
 import sys
@@ -41,7 +41,8 @@ def main():
     folder, output = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     files = sorted(folder.glob("*.mlir"))
     lines = ["# Routines\n", "\nWritten from the comments of `schedules/` when the project is built. Import a file with\n"
-             "`mono.import`, call a routine with `mono.call`; it is inlined.\n"]
+             "`mono.import`, call a routine with `mono.call`; it is inlined.\n\n",
+             (folder / "README.md").read_text()]
     for file in files:
         lines.extend(page(file))
     output.write_text("".join(lines))

@@ -12,15 +12,13 @@ mono.routine @project_heads(%x : !mono.buffer, %gamma : !mono.buffer, %w : !mono
                             %out : !mono.mailbox, %rows : index, %hidden : index, %heads : index,
                             %dim : index, %eps : f32) {
   %normed = mono.region "normed_input" [%rows, %hidden] pad(8) : bf16
-  %hidden32 = arith.index_cast %hidden : index to i32
-  %n = arith.sitofp %hidden32 : i32 to f32
   mono.stage "project_heads" (%t) tasks [(%heads * symbol(%dim)) floordiv 16] base [0] {
     %weights = mono.stream %w[%t * 16, 0] [16, %hidden] split_k(8)
     %x16 = mono.load %x[0, 0] [%rows, %hidden] : tensor<?x?xbf16>
     %x32 = arith.extf %x16 : tensor<?x?xbf16> to tensor<?x?xf32>
     %gamma16 = mono.load %gamma[0] [%hidden] : tensor<?xbf16>
-    %h = mono.call @rms_norm(%x32, %gamma16, %n, %eps, %rows, %hidden)
-      : (tensor<?x?xf32>, tensor<?xbf16>, f32, f32, index, index) -> tensor<?x?xbf16>
+    %h = mono.call @rms_norm(%x32, %gamma16, %eps, %rows, %hidden)
+      : (tensor<?x?xf32>, tensor<?xbf16>, f32, index, index) -> tensor<?x?xbf16>
     mono.store %h, %normed[0, 0] : tensor<?x?xbf16>
     %sum = mono.contract %normed[0, 0] [%rows, %hidden], %weights : tensor<?x16xf32>
     %box = tensor.expand_shape %sum [[0, 1], [2]] output_shape [%rows, 1, 16]
@@ -80,8 +78,7 @@ mono.routine @reduce_and_norm(%partial : !mono.mailbox, %x : !mono.buffer, %gamm
 // 1 / rms of each row from @reduce_and_norm's squares, [rows]: what products of `scaled` lack.
 mono.routine @receive_rms(%squares : !mono.mailbox, %rows : index, %hidden : index, %eps : f32)
     -> tensor<?xf32> {
-  %hidden32 = arith.index_cast %hidden : index to i32
-  %n = arith.sitofp %hidden32 : i32 to f32
+  %n = mono.call @size_as_f32(%hidden) : (index) -> f32
   %sum = mono.receive %squares[0, 0] [%hidden floordiv 128, %rows] sum : tensor<?xf32>
   %rstd = mono.call @reciprocal_rms(%sum, %rows, %n, %eps)
     : (tensor<?xf32>, index, f32, f32) -> tensor<?xf32>

@@ -1,5 +1,10 @@
-// Mixture of experts in decode: which experts the rows of a batch need, and which row needs which.
-// Experts are streamed once however many rows chose them; each distinct one is a group.
+// Mixture of experts in decode: which experts the rows of a batch need, which row needs which, and the
+// experts themselves. Experts are streamed once however many rows chose them; each distinct one is a
+// group.
+//
+// Every workgroup calls @store_groups after routing, and what it stores stays in its LDS. Then come a
+// stage for gate and up, by @experts_gate_up or @experts_gate_up_apart, and one for down, @experts_down.
+// Their weights are codes with scales in any format that mono.stream has; 512 threads a workgroup.
 
 mono.import "activation.mlir"
 
@@ -136,4 +141,85 @@ mono.routine @store_groups(%groups : tensor<?xi32>, %choices : tensor<?x?xi32>,
     : (tensor<?x?x?xi1>, index, index, index, index) -> tensor<?xi32>
   mono.store %pairRow, %pair_row[0] : tensor<?xi32>
   mono.yield
+}
+
+// SwiGLU of what task t has of its group, [rows, 16], with the routing weights of the rows, to the units:
+// what @experts_gate_up and @experts_gate_up_apart end with.
+mono.routine @post_units(%gate : tensor<?x16xf32>, %up : tensor<?x16xf32>,
+                         %group_weight : !mono.buffer, %units : !mono.mailbox, %t : index,
+                         %tiles : index, %rows : index) {
+  %sixteen = arith.constant 16 : index
+  %weight1 = mono.load %group_weight[%t floordiv symbol(%tiles), 0] [1, %rows] : tensor<1x?xf32>
+  %weight = tensor.collapse_shape %weight1 [[0, 1]] : tensor<1x?xf32> into tensor<?xf32>
+  %unit = mono.call @swiglu(%gate, %up, %weight, %rows, %sixteen)
+    : (tensor<?x16xf32>, tensor<?x16xf32>, tensor<?xf32>, index, index) -> tensor<?x16xf32>
+  %unit16 = arith.truncf %unit : tensor<?x16xf32> to tensor<?x16xbf16>
+  mono.post %unit16 to %units[%t floordiv symbol(%tiles), 0, (%t mod symbol(%tiles)) * 16] : tensor<?x16xbf16>
+  mono.yield
+}
+
+// Gate and up of all groups, stage "gate_up", 16 units of a group a task: units = SiLU(W_gate row) *
+// (W_up row) * routing weight. Groups past the last distinct expert read nothing and post zeros.
+//   row           region [rows, hidden] bf16, the normed rows
+//   w             operand [experts, 32 * tiles, hidden]: 16 rows of gate, the 16 of up for the same
+//                 units, and so on; with `scales` MXFP4 or MXFP8 (linear.mlir)
+//   groups, group_weight  regions [count] i32 and [count, rows] f32: @store_groups
+//   units         mailbox [count, rows, 16 * tiles or more] bf16
+mono.routine @experts_gate_up(%row : !mono.buffer, %w : !mono.buffer, %scales : !mono.buffer,
+                              %groups : !mono.buffer, %group_weight : !mono.buffer,
+                              %units : !mono.mailbox, %count : index, %tiles : index,
+                              %rows : index, %hidden : index, %experts : index, %base : index) {
+  mono.stage "gate_up" (%t) tasks [%count * symbol(%tiles)] base [%base] {
+    %expert = mono.load %groups[%t floordiv symbol(%tiles)] [1] : tensor<1xi32>
+    %weights = mono.stream %w[0, (%t mod symbol(%tiles)) * 32, 0] [%experts, 32, %hidden] scaled %scales groups(%expert : tensor<1xi32>) split_k(8)
+    %both = mono.contract %row[0, 0] [%rows, %hidden], %weights : tensor<?x32xf32>
+    %gate = tensor.extract_slice %both[0, 0] [%rows, 16] [1, 1] : tensor<?x32xf32> to tensor<?x16xf32>
+    %up = tensor.extract_slice %both[0, 16] [%rows, 16] [1, 1] : tensor<?x32xf32> to tensor<?x16xf32>
+    mono.call @post_units(%gate, %up, %group_weight, %units, %t, %tiles, %rows)
+      : (tensor<?x16xf32>, tensor<?x16xf32>, !mono.buffer, !mono.mailbox, index, index, index) -> ()
+  }
+}
+
+// The same with gate and up in operands of their own, [experts, 16 * tiles, hidden] each, as checkpoints
+// have them: for any format, FP8 in blocks too, whose blocks are of one matrix.
+mono.routine @experts_gate_up_apart(%row : !mono.buffer, %w_gate : !mono.buffer,
+                                    %gate_scales : !mono.buffer, %w_up : !mono.buffer,
+                                    %up_scales : !mono.buffer, %groups : !mono.buffer,
+                                    %group_weight : !mono.buffer, %units : !mono.mailbox,
+                                    %count : index, %tiles : index, %rows : index,
+                                    %hidden : index, %experts : index, %base : index) {
+  mono.stage "gate_up" (%t) tasks [%count * symbol(%tiles)] base [%base] {
+    %expert = mono.load %groups[%t floordiv symbol(%tiles)] [1] : tensor<1xi32>
+    %gates = mono.stream %w_gate[0, (%t mod symbol(%tiles)) * 16, 0] [%experts, 16, %hidden] scaled %gate_scales groups(%expert : tensor<1xi32>) split_k(8)
+    %ups = mono.stream %w_up[0, (%t mod symbol(%tiles)) * 16, 0] [%experts, 16, %hidden] scaled %up_scales groups(%expert : tensor<1xi32>) split_k(8)
+    %gate = mono.contract %row[0, 0] [%rows, %hidden], %gates : tensor<?x16xf32>
+    %up = mono.contract %row[0, 0] [%rows, %hidden], %ups : tensor<?x16xf32>
+    mono.call @post_units(%gate, %up, %group_weight, %units, %t, %tiles, %rows)
+      : (tensor<?x16xf32>, tensor<?x16xf32>, !mono.buffer, !mono.mailbox, index, index, index) -> ()
+  }
+}
+
+// Down of all groups, stage "down", 16 columns of the output a task: this rank's part of the sum over the
+// experts, in rising order of their numbers. For the second half of an all-reduce (collective.mlir).
+//   units    mailbox [count, rows, depth] bf16; all of it is posted
+//   w        operand [experts, hidden, depth], scales as in linear.mlir
+//   groups, group_pair, pair_row  regions: @store_groups
+//   partial  mailbox [ranks, rows, hidden] bf16, peers
+// `pairs` is rows * choices; at most 16 rows.
+mono.routine @experts_down(%units : !mono.mailbox, %w : !mono.buffer, %scales : !mono.buffer,
+                           %groups : !mono.buffer, %group_pair : !mono.buffer,
+                           %pair_row : !mono.buffer, %partial : !mono.mailbox, %rank : index,
+                           %count : index, %pairs : index, %rows : index, %hidden : index,
+                           %depth : index, %experts : index, %base : index) {
+  %u = mono.region "expert_units" [%pairs, %depth] pad(8) : bf16
+  mono.stage "down" (%t) tasks [%hidden floordiv 16] base [%base] {
+    %list = mono.load %groups[0] [%count] : tensor<?xi32>
+    %weights = mono.stream %w[0, %t * 16, 0] [%experts, 16, %depth] scaled %scales groups(%list : tensor<?xi32>) split_k(8)
+    %places = mono.load %pair_row[0] [%pairs] : tensor<?xi32>
+    %pair = mono.load %group_pair[0, 0] [%count, %rows] : tensor<?x?xi32>
+    mono.receive_rows %units at %places into %u : tensor<?xi32>
+    %sum = mono.contract %u[0, 0] [%pairs, %depth] rows(%pair : tensor<?x?xi32>), %weights : tensor<?x16xf32>
+    %sum16 = arith.truncf %sum : tensor<?x16xf32> to tensor<?x16xbf16>
+    mono.post %sum16 to %partial[%rank, 0, %t * 16] : tensor<?x16xbf16>
+  }
 }

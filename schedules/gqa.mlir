@@ -34,8 +34,8 @@ mono.routine @window_tokens(%positions : !mono.buffer, %row : index, %window : i
   mono.yield %tokens : tensor<?xi32>
 }
 
-// Rows of head `head` in a cache [rows, heads, columns], from the cache's rows of tokens (@cache_row,
-// @cache_or_new); -1 stays below 0.
+// Rows of head `head` in a cache [rows, heads, columns], from the cache's rows of tokens
+// (@known_tokens); -1 stays below 0.
 mono.routine @head_rows(%index : tensor<?xi32>, %head : index, %heads : index, %n : index)
     -> tensor<?xi32> {
   %heads32 = arith.index_cast %heads : index to i32
@@ -47,35 +47,20 @@ mono.routine @head_rows(%index : tensor<?xi32>, %head : index, %heads : index, %
   mono.yield %rows : tensor<?xi32>
 }
 
-// Where head t mod heads of the new token of row t / heads goes in a cache [rows, heads, columns], for
-// mono.scatter; `position` is the row's.
-mono.routine @new_head_row(%table : !mono.buffer, %position : tensor<1xi32>, %t : index,
-                           %heads : index, %pages : index, %page : index) -> tensor<1xi32> {
-  %one = arith.constant 1 : index
-  %row = arith.divui %t, %heads : index
-  %row32 = arith.index_cast %row : index to i32
-  %sequence = tensor.splat %row32 : tensor<1xi32>
-  %place = mono.call @cache_row(%table, %sequence, %position, %pages, %page, %one)
-    : (!mono.buffer, tensor<1xi32>, tensor<1xi32>, index, index, index) -> tensor<1xi32>
-  %head = arith.remui %t, %heads : index
-  %y = mono.call @head_rows(%place, %head, %heads, %one)
-    : (tensor<1xi32>, index, index, index) -> tensor<1xi32>
-  mono.yield %y : tensor<1xi32>
-}
-
 // Attention in parts: stage "attend", one task for a row, a share of its tokens and a group of heads.
 //   query           mailbox [rows, heads, dim] bf16, rotated
 //   new_k, new_v    mailboxes [rows, groups, dim] bf16, this launch's rows of the caches
+//   places          mailbox [rows * groups] i32, where they go: @post_places
 //   cache_k, _v     operands [cacheRows, groups, dim] bf16 in pages; table, positions: paged_cache.mlir
 // `splits` parts of `keys` tokens, a multiple of 32, cover the `window` of @window_tokens; `scale`
-// multiplies the dot products, `cap` as in @softcap, `ordered` as in @cache_or_new.
+// multiplies the dot products, `cap` as in @softcap.
 // Results, for @gqa_combine: mailboxes of values [rows, splits, heads, dim], maxima and sums
 // [rows, heads, splits] f32.
 mono.routine @gqa_parts(%query : !mono.mailbox, %new_k : !mono.mailbox, %new_v : !mono.mailbox,
-                        %cache_k : !mono.buffer, %cache_v : !mono.buffer, %table : !mono.buffer,
-                        %positions : !mono.buffer, %rows : index, %heads : index, %groups : index,
-                        %dim : index, %cacheRows : index, %pages : index, %page : index,
-                        %ordered : index, %window : index, %splits : index, %keys : index,
+                        %places : !mono.mailbox, %cache_k : !mono.buffer, %cache_v : !mono.buffer,
+                        %table : !mono.buffer, %positions : !mono.buffer, %rows : index,
+                        %heads : index, %groups : index, %dim : index, %pages : index,
+                        %page : index, %window : index, %splits : index, %keys : index,
                         %scale : f32, %cap : f32)
     -> (!mono.mailbox, !mono.mailbox, !mono.mailbox) {
   %value = mono.mailbox "attention_value" tagged scope(device) slots(1) [%rows, %splits, %heads, %dim] : f32
@@ -96,14 +81,15 @@ mono.routine @gqa_parts(%query : !mono.mailbox, %new_k : !mono.mailbox, %new_v :
     %row = arith.divui %part, %splits : index
     %tokens = mono.call @window_tokens(%positions, %row, %window, %split, %keys)
       : (!mono.buffer, index, index, index, index) -> tensor<?xi32>
-    %index = mono.call @cache_or_new(%table, %positions, %tokens, %row, %ordered, %cacheRows, %pages, %page, %keys)
-      : (!mono.buffer, !mono.buffer, tensor<?xi32>, index, index, index, index, index, index) -> tensor<?xi32>
-    %place = mono.call @head_rows(%index, %group, %groups, %keys)
+    %index = mono.call @known_tokens(%table, %positions, %tokens, %row, %pages, %page, %keys)
+      : (!mono.buffer, !mono.buffer, tensor<?xi32>, index, index, index, index) -> tensor<?xi32>
+    %wanted = mono.call @head_rows(%index, %group, %groups, %keys)
       : (tensor<?xi32>, index, index, index) -> tensor<?xi32>
+    %new = mono.receive %places[0] [%rows * symbol(%groups)] : tensor<?xi32>
     mono.receive %new_k[0, 0, 0] [%rows, %groups, %dim] into %fresh_k
-    mono.gather %cache_k or %fresh_k at %place into %k : tensor<?xi32>
+    mono.gather %cache_k or %fresh_k places(%new : tensor<?xi32>) at %wanted into %k : tensor<?xi32>
     mono.receive %new_v[0, 0, 0] [%rows, %groups, %dim] into %fresh_v
-    mono.gather %cache_v or %fresh_v at %place into %v : tensor<?xi32>
+    mono.gather %cache_v or %fresh_v places(%new : tensor<?xi32>) at %wanted into %v : tensor<?xi32>
     mono.receive %query[%t floordiv (symbol(%splits) * symbol(%groups)), (%t mod symbol(%groups)) * symbol(%G), 0] [1, %G, %dim] into %q
 
     %dot = mono.product %q[0, 0] [%G, %dim], %k[0, 0] [%keys, %dim] : tensor<?x?xf32>

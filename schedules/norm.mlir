@@ -24,9 +24,17 @@ mono.routine @reciprocal_rms(%sum : tensor<?xf32>, %rows : index, %n : f32, %eps
   mono.yield %rstd : tensor<?xf32>
 }
 
-// RMSNorm of whole rows [rows, columns]: x * gamma / sqrt(sum(x^2) / n + eps), with n = columns.
-mono.routine @rms_normed(%x : tensor<?x?xf32>, %gamma16 : tensor<?xbf16>, %n : f32, %eps : f32,
+// A size as f32.
+mono.routine @size_as_f32(%size : index) -> f32 {
+  %size32 = arith.index_cast %size : index to i32
+  %n = arith.sitofp %size32 : i32 to f32
+  mono.yield %n : f32
+}
+
+// RMSNorm of whole rows [rows, columns]: x * gamma / sqrt(sum(x^2) / columns + eps).
+mono.routine @rms_normed(%x : tensor<?x?xf32>, %gamma16 : tensor<?xbf16>, %eps : f32,
                          %rows : index, %columns : index) -> tensor<?x?xf32> {
+  %n = mono.call @size_as_f32(%columns) : (index) -> f32
   %square = mono.call @sum_of_squares(%x, %rows) : (tensor<?x?xf32>, index) -> tensor<?xf32>
   %rstd = mono.call @reciprocal_rms(%square, %rows, %n, %eps)
     : (tensor<?xf32>, index, f32, f32) -> tensor<?xf32>
@@ -39,18 +47,19 @@ mono.routine @rms_normed(%x : tensor<?x?xf32>, %gamma16 : tensor<?xbf16>, %n : f
 }
 
 // The same rounded once, to bf16.
-mono.routine @rms_norm(%x : tensor<?x?xf32>, %gamma16 : tensor<?xbf16>, %n : f32, %eps : f32,
+mono.routine @rms_norm(%x : tensor<?x?xf32>, %gamma16 : tensor<?xbf16>, %eps : f32,
                        %rows : index, %columns : index) -> tensor<?x?xbf16> {
-  %y = mono.call @rms_normed(%x, %gamma16, %n, %eps, %rows, %columns)
-    : (tensor<?x?xf32>, tensor<?xbf16>, f32, f32, index, index) -> tensor<?x?xf32>
+  %y = mono.call @rms_normed(%x, %gamma16, %eps, %rows, %columns)
+    : (tensor<?x?xf32>, tensor<?xbf16>, f32, index, index) -> tensor<?x?xf32>
   %y16 = arith.truncf %y : tensor<?x?xf32> to tensor<?x?xbf16>
   mono.yield %y16 : tensor<?x?xbf16>
 }
 
-// LayerNorm (arXiv 1607.06450) of whole rows [rows, columns], n = columns: (x - mean) / sqrt(variance + eps) * gamma + beta.
+// LayerNorm (arXiv 1607.06450) of whole rows [rows, columns]: (x - mean) / sqrt(variance + eps) * gamma +
+// beta. Unlike RMSNorm's, its gamma and beta are f32.
 mono.routine @layer_norm(%x : tensor<?x?xf32>, %gamma : tensor<?xf32>, %beta : tensor<?xf32>,
-                         %n : f32, %eps : f32, %rows : index, %columns : index)
-    -> tensor<?x?xf32> {
+                         %eps : f32, %rows : index, %columns : index) -> tensor<?x?xf32> {
+  %n = mono.call @size_as_f32(%columns) : (index) -> f32
   %zero = arith.constant 0.0 : f32
   %init = tensor.splat %zero[%rows] : tensor<?xf32>
   %sum = linalg.reduce { arith.addf } ins(%x : tensor<?x?xf32>) outs(%init : tensor<?xf32>)

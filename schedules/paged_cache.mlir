@@ -1,6 +1,6 @@
 // Caches of tokens in pages. `cache` has rows of one token each; page p of row s of a batch begins at
 // cache row table[s, p] * page. The rows that a launch adds are not in memory yet for others: they
-// are taken from a region, by indices past the end of the cache (mono.gather ... or).
+// are taken from a region, wherever an index names the place of one (mono.gather ... or).
 
 // Cache row of token `tokens[i]` of batch row `sequence[i]`; `pages` pages a batch row.
 mono.routine @cache_row(%table : !mono.buffer, %sequence : tensor<?xi32>, %tokens : tensor<?xi32>,
@@ -19,43 +19,61 @@ mono.routine @cache_row(%table : !mono.buffer, %sequence : tensor<?xi32>, %token
   mono.yield %row : tensor<?xi32>
 }
 
-// Index, for mono.gather of a cache of `cacheRows` rows `or` the launch's new rows, of tokens of batch
-// row `row`: -1 for tokens below 0 or after the row's own. New are, with `ordered` 0, the row's own
-// token; with 1, when the rows are consecutive tokens of one sequence, those from row 0 on.
-mono.routine @cache_or_new(%table : !mono.buffer, %positions : !mono.buffer,
-                           %tokens : tensor<?xi32>, %row : index, %ordered : index,
-                           %cacheRows : index, %pages : index, %page : index, %n : index)
-    -> tensor<?xi32> {
-  %one = arith.constant 1 : index
-  %independent = arith.subi %one, %ordered : index
-  %firstNew = arith.muli %row, %independent : index
+// Where the new tokens of a batch go, stage "find_places", one task: for row r and head h entry
+// r * heads + h of the mailbox `places` [rows * heads] i32, which is a row of a cache
+// [cacheRows, heads, columns]. Two rows of a batch never share a place (mono.distinct).
+mono.routine @post_places(%table : !mono.buffer, %positions : !mono.buffer, %places : !mono.mailbox,
+                          %rows : index, %heads : index, %pages : index, %page : index,
+                          %base : index) {
+  %n = arith.muli %rows, %heads : index
+  mono.stage "find_places" (%t) tasks [1] base [%base] {
+    %sequence = tensor.generate %n {
+    ^bb0(%i : index):
+      %row = arith.divui %i, %heads : index
+      %row32 = arith.index_cast %row : index to i32
+      tensor.yield %row32 : i32
+    } : tensor<?xi32>
+    %head = tensor.generate %n {
+    ^bb0(%i : index):
+      %h = arith.remui %i, %heads : index
+      %h32 = arith.index_cast %h : index to i32
+      tensor.yield %h32 : i32
+    } : tensor<?xi32>
+    %position = mono.gather %positions at %sequence : tensor<?xi32> -> tensor<?xi32>
+    %cacheRow = mono.call @cache_row(%table, %sequence, %position, %pages, %page, %n)
+      : (!mono.buffer, tensor<?xi32>, tensor<?xi32>, index, index, index) -> tensor<?xi32>
+    %heads32 = arith.index_cast %heads : index to i32
+    %headss = tensor.splat %heads32[%n] : tensor<?xi32>
+    %first = arith.muli %cacheRow, %headss : tensor<?xi32>
+    %place = arith.addi %first, %head : tensor<?xi32>
+    %distinct = mono.distinct %place : tensor<?xi32>
+    mono.post %distinct to %places[0] : tensor<?xi32>
+  }
+  mono.yield
+}
+
+// Index, for mono.gather of a cache, of tokens of batch row `row`: -1 for tokens below 0 or after the
+// row's own.
+mono.routine @known_tokens(%table : !mono.buffer, %positions : !mono.buffer,
+                           %tokens : tensor<?xi32>, %row : index, %pages : index, %page : index,
+                           %n : index) -> tensor<?xi32> {
   %row32 = arith.index_cast %row : index to i32
-  %firstNew32 = arith.index_cast %firstNew : index to i32
   %rows = tensor.splat %row32[%n] : tensor<?xi32>
-  %firsts = tensor.splat %firstNew32[%n] : tensor<?xi32>
   %own = mono.gather %positions at %rows : tensor<?xi32> -> tensor<?xi32>
-  %base = mono.gather %positions at %firsts : tensor<?xi32> -> tensor<?xi32>
 
   %zero = arith.constant 0 : i32
   %zeros = tensor.splat %zero[%n] : tensor<?xi32>
   %known = arith.maxsi %tokens, %zeros : tensor<?xi32>
   %bounded = arith.minsi %known, %own : tensor<?xi32>
-  %old = mono.call @cache_row(%table, %rows, %bounded, %pages, %page, %n)
+  %at = mono.call @cache_row(%table, %rows, %bounded, %pages, %page, %n)
     : (!mono.buffer, tensor<?xi32>, tensor<?xi32>, index, index, index) -> tensor<?xi32>
-  %cacheRows32 = arith.index_cast %cacheRows : index to i32
-  %ends = tensor.splat %cacheRows32[%n] : tensor<?xi32>
-  %since = arith.subi %tokens, %base : tensor<?xi32>
-  %which = arith.addi %since, %firsts : tensor<?xi32>
-  %new = arith.addi %ends, %which : tensor<?xi32>
 
-  %isNew = arith.cmpi sge, %tokens, %base : tensor<?xi32>
-  %either = arith.select %isNew, %new, %old : tensor<?xi1>, tensor<?xi32>
   %none = arith.constant -1 : i32
   %nones = tensor.splat %none[%n] : tensor<?xi32>
   %isBefore = arith.cmpi slt, %tokens, %zeros : tensor<?xi32>
   %isAfter = arith.cmpi sgt, %tokens, %own : tensor<?xi32>
   %isOut = arith.ori %isBefore, %isAfter : tensor<?xi1>
-  %index = arith.select %isOut, %nones, %either : tensor<?xi1>, tensor<?xi32>
+  %index = arith.select %isOut, %nones, %at : tensor<?xi1>, tensor<?xi32>
   mono.yield %index : tensor<?xi32>
 }
 

@@ -147,7 +147,12 @@ void inlineCall(CallOp call, RoutineOp routine, unsigned depth, Names &names,
   for (Operation &op : routine.getBody().front().without_terminator()) {
     Operation *copy = builder.clone(op, mapping);
     giveName(copy, names);
-    copy->walk([&](CallOp inner) { calls.emplace_back(inner, depth + 1); });
+    copy->walk([&](Operation *inner) {
+      // So that a message about it says which call it is of.
+      inner->setLoc(CallSiteLoc::get(inner->getLoc(), call.getLoc()));
+      if (auto further = dyn_cast<CallOp>(inner))
+        calls.emplace_back(further, depth + 1);
+    });
   }
   auto yield = cast<YieldOp>(routine.getBody().front().getTerminator());
   for (auto [result, value] : llvm::zip_equal(call.getResults(), yield.getValues()))

@@ -273,7 +273,7 @@ LogicalResult refine(Operation *op) {
           return failure();
         return o.getValues() ? setShape(o, o.getValues(), shape) : success();
       })
-      .Case<arith::ScalingTruncFOp>([](Operation *o) { return setElementwise(o); })
+      .Case<arith::ScalingTruncFOp, DistinctOp>([](Operation *o) { return setElementwise(o); })
       .Case<tensor::EmptyOp>([](tensor::EmptyOp o) {
         if (failed(setSizes(o, o.getDynamicSizes())))
           return failure();

@@ -24,10 +24,9 @@ struct Grain {
 /// The verifiers see what an expression says; with the task as a divisor only its values tell.
 static SmallVector<Grain> grainsOf(const MemoryAccess &access) {
   int64_t last = int64_t(access.shape.size()) - 1;
-  if (isa<StreamOp>(access.op))
+  if (auto stream = dyn_cast<StreamOp>(access.op))
     return {{last - 1, gfx950::kMfmaM, "the tile of #mono.mfma_rows<16>"},
-            {last, *mfmaTileDepth(declaredBy(access.memory)->element),
-             "the tile of #mono.mfma_rows<16>"}};
+            {last, stream.getDepthGrain(), stream.getDepthGrainName()}};
   if (auto contract = dyn_cast<ContractOp>(access.op);
       contract && access.memory == contract.getSource())
     return {{1, contract.getDepthGrain(), contract.getScales() ? "a scale" : "16-byte loads"}};

@@ -139,6 +139,20 @@ Raw scatteredColumns(ScatterOp op) {
           op.getOffsetArgs(), sizes};
 }
 
+/// The scales of the activations that a contraction takes as codes.
+Raw scalesOf(ContractOp op) {
+  int64_t columns = op.getDepthGrain();
+  AffineMap offsets = op.getOffsets();
+  SmallVector<int64_t> sizes = op.getStaticSizes();
+  return {op.getScales(),
+          false,
+          AffineMap::get(offsets.getNumDims(), offsets.getNumSymbols(),
+                         {offsets.getResult(0), offsets.getResult(1).floorDiv(columns)},
+                         op.getContext()),
+          op.getOffsetArgs(),
+          {sizes[0], sizes[1] / columns}};
+}
+
 /// What an op touches besides the box it names: the region after `into`, and whatever rows that are
 /// known at run time only may name.
 SmallVector<Raw> furtherAccesses(Operation *op) {
@@ -154,7 +168,7 @@ SmallVector<Raw> furtherAccesses(Operation *op) {
       })
       .Case<ContractOp>([&](ContractOp o) {
         if (o.getScales())
-          result.push_back(wholeAccess(o.getScales(), /*writes=*/false));
+          result.push_back(scalesOf(o));
       })
       .Case<ScatterOp>([&](ScatterOp o) { result.push_back(scatteredColumns(o)); })
       .Case<GatherOp>([&](GatherOp o) {
@@ -193,9 +207,15 @@ static LogicalResult collectStage(StageOp stage, int64_t stageIndex,
                           declaredBy(raw.memory)->shape};
       for (Value arg : raw.args) {
         bool isTask = isa<BlockArgument>(arg);
-        if (!isTask && !arg.getDefiningOp<RanksOp>())
-          return op.emitError() << "expected offsets that depend on the task, the rank and "
-                                   "parameters only";
+        if (!isTask && !arg.getDefiningOp<RanksOp>()) {
+          InFlightDiagnostic diag =
+              op.emitError() << "expected offsets made of the task, the rank and parameters, but "
+                                "one is a result of '"
+                             << arg.getDefiningOp()->getName()
+                             << "'; write its expression between the brackets";
+          diag.attachNote(arg.getLoc()) << "made here";
+          return diag;
+        }
         access.argIsTask.push_back(isTask);
       }
       accesses.push_back(std::move(access));

@@ -24,7 +24,8 @@ LogicalResult checkSchedule(ScheduleOp op) {
   // Each check relies on what the ones before it have shown.
   return failure(failed(checkBounds(schedule)) || failed(checkSlices(schedule)) ||
                  failed(checkCoverage(schedule)) || failed(checkOrder(schedule)) ||
-                 failed(checkOperands(schedule)) || failed(checkRegions(schedule)));
+                 failed(checkOperands(schedule)) || failed(checkPlaces(schedule)) ||
+                 failed(checkRegions(schedule)));
 }
 
 struct CheckPass : mono::impl::CheckPassBase<CheckPass> {

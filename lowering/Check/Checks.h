@@ -44,6 +44,10 @@ mlir::LogicalResult checkOrder(const BoundSchedule &schedule);
 /// Outputs are stored completely and once; what is stored no other thread loads in the launch.
 mlir::LogicalResult checkOperands(const BoundSchedule &schedule);
 
+/// Operands that are scattered to: no row is written twice, and none is read from memory, whatever
+/// the indices are at run time.
+mlir::LogicalResult checkPlaces(const BoundSchedule &schedule);
+
 /// A workgroup reads of a region only what it has written in this launch.
 mlir::LogicalResult checkRegions(const BoundSchedule &schedule);
 

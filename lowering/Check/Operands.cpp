@@ -36,9 +36,8 @@ public:
   }
 
   LogicalResult check() {
-    for (Operation *user : operand.getResult().getUsers())
-      if (auto scatter = dyn_cast<ScatterOp>(user))
-        return checkScattered(scatter);
+    if (llvm::any_of(operand.getResult().getUsers(), llvm::IsaPred<ScatterOp>))
+      return success(); // checkPlaces() knows more
     bool perRank = llvm::any_of(llvm::concat<const MemoryAccess *>(stores, loads),
                                 [](const MemoryAccess *access) { return access->dependsOnRank(); });
     for (int64_t rank = 0; rank < (perRank ? schedule.ranks : 1); ++rank)
@@ -48,27 +47,6 @@ public:
   }
 
 private:
-  /// Which rows a scatter writes is known at run time only. What else touches the operand must say
-  /// that it keeps off them.
-  LogicalResult checkScattered(ScatterOp scatter) {
-    for (const MemoryAccess *access : llvm::concat<const MemoryAccess *>(stores, loads)) {
-      auto gather = dyn_cast<GatherOp>(access->op);
-      if (isa<ScatterOp>(access->op) || (gather && gather.getFresh()))
-        continue;
-      InFlightDiagnostic diag =
-          access->op->emitError()
-          << "stage '" << access->stage.getName() << "' "
-          << (access->writes ? "stores to " : "reads ") << describe(operand.getResult())
-          << ", of which another workgroup writes rows in the same launch that are known at run "
-             "time only";
-      diag.attachNote(scatter.getLoc())
-          << "written here; read the operand with mono.gather ... or %region, where the region "
-             "holds the rows of this launch";
-      return diag;
-    }
-    return success();
-  }
-
   LogicalResult checkRank(int64_t rank) {
     Cover stored;
     for (const MemoryAccess *store : stores)

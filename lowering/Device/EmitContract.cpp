@@ -141,7 +141,7 @@ LogicalResult Emitter::emitContract(ContractOp op) {
   }
   multiplyBlock(constant((blocks - 1) * stream.window), /*issueNext=*/false, sums, current);
 
-  int64_t scratch = op->getAttrOfType<IntegerAttr>(kScratchAttr).getInt();
+  int64_t scratch = scratchOf(op);
   sumOverWaves(op, sums, splitK, scratch);
   return success();
 }

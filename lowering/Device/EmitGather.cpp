@@ -1,4 +1,4 @@
-// Rows and elements that a tensor of indices names: gather and scatter.
+// Rows and elements that a tensor of indices names: gather, scatter, and the places of rows.
 #include "lowering/Device/Emitter.h"
 
 #include "dialect/Describe.h"
@@ -48,6 +48,64 @@ void Emitter::storeToRegion(RegionOp region, RankedTensorType type, const Distri
     });
 }
 
+Value Emitter::firstEqual(Value indices, int64_t places, int64_t count, int64_t base,
+                          Value otherwise) {
+  Type type = indices.getType();
+  auto splat = [&](Value scalar) { return vector::BroadcastOp::create(b, type, scalar); };
+  willRead(places, count * 4);
+  Value result = otherwise;
+  // Backwards, so that the first stays.
+  for (int64_t end = count; end > 0;) {
+    int64_t width = end % 4 ? 1 : 4, begin = end - width;
+    Value some = ldsLoad(places, b.getI32Type(), count, constant(begin), width);
+    for (; end > begin; --end) {
+      Value place = vector::ExtractOp::create(b, some, end - 1 - begin);
+      Value isHere = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, indices, splat(place));
+      result = arith::SelectOp::create(b, isHere, splat(constantI32(base + end - 1)), result);
+    }
+  }
+  return result;
+}
+
+int64_t Emitter::indicesWithPlaces(GatherOp op) {
+  auto type = cast<RankedTensorType>(op.getRows().getType());
+  int64_t scratch = scratchOf(op);
+  int64_t rows = rowsOf(op.getSource()), fresh = rowsOf(op.getFresh());
+  SmallVector<Value> chunks(inRegisters(op.getRows()));
+  int64_t places =
+      inLds(op.getPlaces(), scratch + llvm::alignTo(type.getNumElements() * 4, kLdsAlign));
+  auto splat = [&](int64_t value) {
+    return vector::BroadcastOp::create(b, chunkType(type), constantI32(value));
+  };
+  for (Value &chunk : chunks) {
+    Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, chunk, splat(rows));
+    Value row = firstEqual(chunk, places, fresh, rows, chunk);
+    chunk = arith::SelectOp::create(b, inside, row, splat(-1));
+  }
+  toLds(type, chunks, scratch);
+  return scratch;
+}
+
+LogicalResult Emitter::emitDistinct(DistinctOp op) {
+  auto type = cast<RankedTensorType>(op.getType());
+  Distribution d = distributionOf(type);
+  VectorType vectorType = chunkType(type);
+  SmallVector<Value> chunks(inRegisters(op.getValues()));
+  int64_t values = inLds(op.getValues(), scratchOf(op));
+  Value none = vector::BroadcastOp::create(b, vectorType, constantI32(-1));
+  auto numbers = llvm::to_vector(llvm::seq<int32_t>(0, d.width));
+  Value step = arith::ConstantOp::create(b, DenseElementsAttr::get<int32_t>(vectorType, numbers));
+  for (auto [number, chunk] : llvm::enumerate(chunks)) {
+    Value own = arith::AddIOp::create(
+        b, vector::BroadcastOp::create(b, vectorType, toI32(firstElement(d, number))), step);
+    Value first = firstEqual(chunk, values, d.elements, 0, none);
+    Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, first, own);
+    chunk = arith::SelectOp::create(b, isFirst, chunk, none);
+  }
+  setTile(op.getResult(), std::move(chunks));
+  return success();
+}
+
 /// Elements one by one: a tensor and the tensor of its indices lie alike.
 LogicalResult Emitter::gatherSingle(GatherOp op) {
   auto type = cast<RankedTensorType>(op.getResult().getType());
@@ -91,7 +149,7 @@ LogicalResult Emitter::emitGather(GatherOp op) {
   auto type = RankedTensorType::get({count, columns}, source.element);
   VectorType vectorType = chunkType(type);
   Distribution d = distributionOf(type);
-  int64_t indices = inLds(op.getRows(), op->getAttrOfType<IntegerAttr>(kScratchAttr).getInt());
+  int64_t indices = op.getFresh() ? indicesWithPlaces(op) : inLds(op.getRows(), scratchOf(op));
   willRead(indices, count * 4);
 
   /// Loads of a region's row, or of an operand's.
@@ -156,7 +214,7 @@ LogicalResult Emitter::emitScatter(ScatterOp op) {
   int64_t rows = rowsOf(op.getTarget()), columns = staticValues(operand.getShape()).back();
   Distribution d = distributionOf(type);
   SmallVector<Value> chunks(inRegisters(op.getValue()));
-  int64_t indices = inLds(op.getRows(), op->getAttrOfType<IntegerAttr>(kScratchAttr).getInt());
+  int64_t indices = inLds(op.getRows(), scratchOf(op));
   willRead(indices, count * 4);
   Value offset = evaluate(op.getOffsets(), op.getOffsetArgs()).front();
   for (auto [chunk, value] : llvm::enumerate(chunks))

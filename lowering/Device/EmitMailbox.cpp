@@ -23,11 +23,6 @@ static constexpr int64_t kPollBatch = 16;
 /// System scope crosses devices, agent scope stays on one (scope bits: CDNA4 ISA 9.1.10).
 static StringRef syncScope(bool peers) { return peers ? "" : "agent"; }
 
-static int64_t scratchOf(Operation *op) {
-  auto scratch = op->getAttrOfType<IntegerAttr>(kScratchAttr);
-  return scratch ? scratch.getInt() : 0;
-}
-
 /// Bytes from a slot to the next. Slots of peers mailboxes are as far apart as the memory says that
 /// this kernel may share with others: behind the addresses of the peer table.
 Value Emitter::slotStride(MailboxOp mailbox) {
@@ -205,7 +200,7 @@ LogicalResult Emitter::emitReceiveRows(ReceiveRowsOp op) {
   int64_t count = cast<RankedTensorType>(op.getRows().getType()).getNumElements();
   auto type = RankedTensorType::get({count, columns}, element);
   Distribution d = wordsOf(type);
-  int64_t indices = inLds(op.getRows(), op->getAttrOfType<IntegerAttr>(kScratchAttr).getInt());
+  int64_t indices = inLds(op.getRows(), scratchOf(op));
   willRead(indices, count * 4);
   Value slot = ownSlot(mailbox);
   int64_t perChunk = d.width / elementsOfWord(element);

@@ -10,10 +10,6 @@ using namespace mlir;
 
 namespace mono {
 
-static int64_t scratchOf(Operation *op) {
-  return op->getAttrOfType<IntegerAttr>(kScratchAttr).getInt();
-}
-
 static int64_t bytesOf(RankedTensorType type) {
   return type.getNumElements() * type.getElementTypeBitWidth() / 8;
 }

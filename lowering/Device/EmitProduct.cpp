@@ -101,8 +101,7 @@ ProductEmitter::ProductEmitter(Emitter &emitter, ProductOp op)
            emitter.threadCount / gfx950::kWaveSize),
       left(emitter, op.getA(), op.getAOffsets(), op.getAOffsetArgs(), plan.rows),
       right(emitter, op.getB(), op.getBOffsets(), op.getBOffsetArgs(), plan.columns),
-      scratch(op->getAttrOfType<IntegerAttr>(kScratchAttr).getInt()),
-      laneRow(emitter.modulo(emitter.lane, kTileSide)),
+      scratch(scratchOf(op)), laneRow(emitter.modulo(emitter.lane, kTileSide)),
       laneGroup(emitter.divide(emitter.lane, kTileSide)), transposed(canTranspose()) {}
 
 bool ProductEmitter::canTranspose() {

@@ -86,7 +86,7 @@ private:
 RadixSelectEmitter::RadixSelectEmitter(Emitter &emitter, SelectOp op)
     : e(emitter), b(emitter.b), op(op), plan(op, emitter.threadCount),
       distribution(emitter.distributionOf(cast<RankedTensorType>(op.getKey().getType()))),
-      scratch(op->getAttrOfType<IntegerAttr>(kScratchAttr).getInt()) {}
+      scratch(scratchOf(op)) {}
 
 void RadixSelectEmitter::emit() {
   keys = SmallVector<Value>(e.inRegisters(op.getKey()));

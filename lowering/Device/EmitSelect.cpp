@@ -98,8 +98,7 @@ private:
 class WaveSelectEmitter {
 public:
   WaveSelectEmitter(Emitter &emitter, SelectOp op, const SelectPlan &plan)
-      : e(emitter), b(emitter.b), op(op), plan(plan),
-        scratch(op->getAttrOfType<IntegerAttr>(kScratchAttr).getInt()) {}
+      : e(emitter), b(emitter.b), op(op), plan(plan), scratch(scratchOf(op)) {}
 
   void emit();
 

@@ -7,17 +7,15 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
 namespace mono {
-
-static int64_t scratchOf(Operation *op) {
-  return op->getAttrOfType<IntegerAttr>(kScratchAttr).getInt();
-}
 
 /// The op on one chunk.
 static ValueRange emitChunk(ImplicitLocOpBuilder &b, Operation *op, ArrayRef<Value> operands,
@@ -41,6 +39,22 @@ static Value emitScalars(ImplicitLocOpBuilder &b, Operation *op, ArrayRef<Value>
     elements.push_back(emitChunk(b, op, scalars, {type.getElementType()}).front());
   }
   return vector::FromElementsOp::create(b, type, elements);
+}
+
+LogicalResult Emitter::verifyHasCode(Operation *op) {
+  if (isa<arith::RemFOp>(op))
+    return op->emitError() << "'arith.remf' has no code on gfx950; x - trunc(x / y) * y has";
+  if (op->getName().getDialectNamespace() != math::MathDialect::getDialectNamespace() ||
+      isa<math::AbsFOp, math::AbsIOp, math::CopySignOp, math::CountLeadingZerosOp,
+          math::CountTrailingZerosOp, math::CtPopOp, math::ErfOp, math::ErfcOp, math::ExpOp,
+          math::ExpM1Op, math::FmaOp, math::IsFiniteOp, math::IsInfOp, math::IsNaNOp,
+          math::IsNormalOp, math::LogOp, math::Log1pOp, math::RoundOp, math::RoundEvenOp,
+          math::RsqrtOp, math::SqrtOp, math::TanhOp, math::TruncOp>(op))
+    return success();
+  return op->emitError() << "'" << op->getName()
+                         << "' has no code on gfx950; math has absf, absi, copysign, ctlz, cttz, "
+                            "ctpop, erf, erfc, exp, expm1, fma, isfinite, isinf, isnan, isnormal, "
+                            "log, log1p, round, roundeven, rsqrt, sqrt, tanh and trunc there";
 }
 
 LogicalResult Emitter::emitElementwise(Operation *op) {
@@ -111,11 +125,19 @@ LogicalResult Emitter::emitScalingTrunc(arith::ScalingTruncFOp op) {
   return success();
 }
 
+Value Emitter::valueOfAll(Value tensor) {
+  if (auto splat = tensor.getDefiningOp<tensor::SplatOp>())
+    return scalars.lookup(splat.getInput());
+  DenseElementsAttr constant;
+  if (!matchPattern(tensor, m_Constant(&constant)) || !constant.isSplat())
+    return {};
+  return arith::ConstantOp::create(b, cast<TypedAttr>(constant.getSplatValue<Attribute>()));
+}
+
 LogicalResult Emitter::emitConstant(Operation *op) {
-  auto value = op->getAttrOfType<DenseElementsAttr>("value");
-  if (!value || !value.isSplat())
+  Value scalar = valueOfAll(op->getResult(0));
+  if (!scalar)
     return op->emitError() << "expected a constant tensor with one value for all elements";
-  Value scalar = arith::ConstantOp::create(b, cast<TypedAttr>(value.getSplatValue<Attribute>()));
   emitSplat(scalar, op->getResult(0));
   return success();
 }
@@ -147,20 +169,27 @@ LogicalResult Emitter::emitReduce(Operation *operation) {
     return op.emitError() << "expected a reduction of one tensor, but got "
                           << op.getInputs().size();
   auto type = cast<RankedTensorType>(op.getInputs().front().getType());
-  if (op.getDimensions() != ArrayRef<int64_t>{type.getRank() - 1} || type.getRank() < 2)
-    return op.emitError() << "expected a reduction of the last axis of at least 2 axes";
-  auto init = op.getInits().front().getDefiningOp<tensor::SplatOp>();
+  if (type.getRank() < 2)
+    return op.emitError() << "expected a reduction of at least 2 axes, but got " << type
+                          << "; tensor.expand_shape makes one row of it";
+  if (op.getDimensions() != ArrayRef<int64_t>{type.getRank() - 1})
+    return op.emitError() << "expected a reduction of the last axis, " << type.getRank() - 1
+                          << ", but got [" << op.getDimensions()
+                          << "]; linalg.transpose brings another one there, and mono.receive ... "
+                             "sum adds over the first of a mailbox";
+  Value init = valueOfAll(op.getInits().front());
   if (!init)
-    return op.emitError() << "expected a tensor.splat as the initial value of a reduction";
+    return op.emitError() << "expected one initial value for all elements of a reduction: a "
+                             "tensor.splat or a constant dense<...>";
   Type element = type.getElementType();
   if (element.getIntOrFloatBitWidth() != 32)
     return op.emitError() << "expected a reduction of f32 or i32, but got " << element;
   RowReduction rows(distributionOf(type));
   int64_t scratch = scratchOf(op);
   if (rows.acrossLanes)
-    reduceAcrossLanes(op, init.getInput(), scratch);
+    reduceAcrossLanes(op, init, scratch);
   else
-    reduceRowByThread(op, init.getInput(), scratch);
+    reduceRowByThread(op, init, scratch);
   return success();
 }
 
@@ -222,7 +251,7 @@ void Emitter::foldRows(linalg::ReduceOp op, Value init, int64_t from, int64_t pe
   int64_t rowCount = type.getNumElements();
   willWrite(home, rowCount * 4);
   auto fold = [&](Value row) {
-    Value sum = scalars.lookup(init);
+    Value sum = init;
     for (int64_t i = 0; i < perRow; ++i) {
       Value part = ldsLoad(from, element, rowCount * perRow, add(mul(row, perRow), i), 1);
       sum = combine(op, b, vector::ExtractOp::create(b, part, int64_t(0)), sum);

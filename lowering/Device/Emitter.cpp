@@ -153,6 +153,7 @@ LogicalResult Emitter::emitOp(Operation *op) {
       .Case<StoreOp>([&](auto o) { return emitStore(o); })
       .Case<GatherOp>([&](auto o) { return emitGather(o); })
       .Case<ScatterOp>([&](auto o) { return emitScatter(o); })
+      .Case<DistinctOp>([&](auto o) { return emitDistinct(o); })
       .Case<ReceiveRowsOp>([&](auto o) { return emitReceiveRows(o); })
       .Case<StreamOp>([&](auto o) { return emitStream(o); })
       .Case<ContractOp>([&](auto o) { return emitContract(o); })
@@ -174,6 +175,8 @@ LogicalResult Emitter::emitOp(Operation *op) {
         return success();
       })
       .Default([&](Operation *o) -> LogicalResult {
+        if (failed(verifyHasCode(o)))
+          return failure();
         if (o->hasTrait<OpTrait::ConstantLike>() &&
             isa<RankedTensorType>(o->getResult(0).getType()))
           return emitConstant(o);
@@ -276,15 +279,19 @@ ArrayRef<Value> Emitter::inRegisters(Value tensor) {
   return t.chunks;
 }
 
+void Emitter::toLds(RankedTensorType type, ArrayRef<Value> chunks, int64_t offset) {
+  Distribution d = distributionOf(type);
+  willWrite(offset, bytesOf(type));
+  for (auto [chunk, value] : llvm::enumerate(chunks))
+    forOwners(d, chunk,
+              [&, value = value](Value element) { ldsStore(offset, d.elements, element, value); });
+}
+
 int64_t Emitter::inLds(Value tensor, int64_t scratch) {
   Tile &t = tile(tensor);
   if (t.home)
     return *t.home;
-  Distribution d = distributionOf(t.type);
-  willWrite(scratch, bytesOf(t.type));
-  for (auto [chunk, value] : llvm::enumerate(t.chunks))
-    forOwners(d, chunk,
-              [&, value = value](Value element) { ldsStore(scratch, d.elements, element, value); });
+  toLds(t.type, t.chunks, scratch);
   t.home = scratch;
   return scratch;
 }

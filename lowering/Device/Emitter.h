@@ -33,8 +33,8 @@ struct WeightStream {
   llvm::SmallVector<mlir::Value> inFlight; ///< vector<8xbf16>: [window][rowTiles]
 };
 
-/// What a mono.stream of MX weights has in flight. The wavefronts that share the depth take the
-/// tiles of all groups in turn: tile w mod split_k, then every split_k-th up to `end`.
+/// What a mono.stream of weights with scales has in flight. The wavefronts that share the depth
+/// take the tiles of all groups in turn: tile w mod split_k, then every split_k-th up to `end`.
 struct ScaledStream {
   StreamOp op;
   int64_t depth = 0;                       ///< of a tile: what one lane multiplies at a time
@@ -46,7 +46,8 @@ struct ScaledStream {
   mlir::Value rowTile;                     ///< this wavefront's first row tile in its matrix
   mlir::Value depthOffset;                 ///< first column of the box
   std::optional<int64_t> list;             ///< LDS offset of the list of groups
-  llvm::SmallVector<mlir::Value> inFlight; ///< [window][rowTiles] of `pieces` vector<4xi32>, i8
+  llvm::SmallVector<mlir::Value> inFlight; ///< [window]: [rowTiles][pieces] vector<4xi32>,
+                                           ///< [rowTiles] scales
 };
 
 class Emitter : KernelBuilder {
@@ -75,9 +76,15 @@ private:
   mlir::LogicalResult emitOp(mlir::Operation *op);
 
   // EmitTensor.cpp: upstream ops on tensors.
+  /// Error for an op of `arith` or `math` that has no code on gfx950 without the ROCm device library.
+  static mlir::LogicalResult verifyHasCode(mlir::Operation *op);
   mlir::LogicalResult emitElementwise(mlir::Operation *op);
+  /// arith.scaling_truncf to f8E4M3FN.
+  mlir::LogicalResult emitScalingTrunc(mlir::arith::ScalingTruncFOp op);
   mlir::LogicalResult emitConstant(mlir::Operation *op);
   void emitSplat(mlir::Value scalar, mlir::Value tensor);
+  /// The scalar that every element of a tensor.splat or of a constant is; null for other tensors.
+  mlir::Value valueOfAll(mlir::Value tensor);
   mlir::LogicalResult emitReduce(mlir::Operation *op);
   mlir::LogicalResult emitBroadcast(mlir::Operation *op);
   /// The threads of a row combine what they hold.
@@ -114,6 +121,14 @@ private:
   mlir::LogicalResult emitScatter(ScatterOp op);
   mlir::LogicalResult emitReceiveRows(ReceiveRowsOp op);
   mlir::LogicalResult gatherSingle(GatherOp op);
+  mlir::LogicalResult emitDistinct(DistinctOp op);
+  /// The indices of a gather with `or` in LDS, at which places row j of `fresh` is row R + j of a
+  /// source of R rows; its number of bytes and that of the places behind it is the op's scratch.
+  int64_t indicesWithPlaces(GatherOp op);
+  /// For each index of a chunk, `base` plus the number of the first of `count` places in LDS at
+  /// `places` that equals it, or what `otherwise` says.
+  mlir::Value firstEqual(mlir::Value indices, int64_t places, int64_t count, int64_t base,
+                         mlir::Value otherwise);
   /// Row number (i32) and column of the vector of a [rows, columns] tensor that starts at `first`,
   /// with `indices` in LDS.
   std::pair<mlir::Value, mlir::Value> rowAndColumn(mlir::Value first, int64_t columns,
@@ -145,27 +160,47 @@ private:
   void sumOverWaves(ContractOp op, llvm::ArrayRef<mlir::Value> sums, int64_t splitK,
                     int64_t scratch);
 
-  // EmitScaled.cpp: MX weights.
+  // EmitScaledStream.cpp: weights as codes with scales, on their way.
   mlir::LogicalResult emitScaledStream(StreamOp op);
-  mlir::LogicalResult emitScaledContract(ContractOp op);
   /// Number of leading entries of a list in LDS that are below `bound` (index).
   mlir::Value leadingEntries(int64_t list, int64_t count, int64_t bound);
   /// Loads of one tile along the depth and its scales, all row tiles; nothing past the end.
   void issueScaled(ScaledStream &stream, mlir::Value tile,
                    llvm::SmallVectorImpl<mlir::Value> &into);
-  /// One tile's part of the sums, with weights widened to bf16.
+  /// The matrix that a tile belongs to (i64).
+  mlir::Value groupOf(ScaledStream &stream, mlir::Value tile);
+  /// What this lane needs of a tile at `depth` of a matrix: [rowTiles][pieces] of codes, and for
+  /// each row tile the E8M0 scale of its columns (i8), or the scale of its block (f32).
+  llvm::SmallVector<mlir::Value> loadCodes(ScaledStream &stream, mlir::Value group,
+                                           mlir::Value depth);
+  llvm::SmallVector<mlir::Value> loadMxScales(ScaledStream &stream, mlir::Value group,
+                                              mlir::Value depth);
+  llvm::SmallVector<mlir::Value> loadBlockScales(ScaledStream &stream, mlir::Value group,
+                                                 mlir::Value depth);
+
+  // EmitScaled.cpp: and multiplied.
+  mlir::LogicalResult emitScaledContract(ContractOp op);
+  /// Row of the box that a lane supplies, and whether there is one (i1; null: always).
+  struct ActivationRow {
+    mlir::Value row, valid;
+  };
+  ActivationRow activationRow(ContractOp op, ScaledStream &stream, mlir::Value tile,
+                              std::optional<int64_t> map);
+  /// The scale (bits of an f32) of what this lane supplies of activations of codes; 0 for no row.
+  mlir::Value activationScale(ContractOp op, ScaledStream &stream, mlir::Value tile,
+                              ActivationRow row);
+  /// The sums with one tile's products; `weights` is what issueScaled() loaded.
+  llvm::SmallVector<mlir::Value> multiplyTile(ContractOp op, ScaledStream &stream, mlir::Value tile,
+                                              std::optional<int64_t> map, mlir::ValueRange weights,
+                                              mlir::ValueRange sums);
+  /// The same but for scales of blocks, with weights widened to bf16 ...
   llvm::SmallVector<mlir::Value> multiplyWidened(ContractOp op, ScaledStream &stream,
-                                                 mlir::Value tile, std::optional<int64_t> map,
+                                                 mlir::Value tile, ActivationRow row,
                                                  mlir::ValueRange weights, mlir::ValueRange sums);
-  /// The same with weights and activations as codes and scales.
+  /// ... and with weights and activations as codes.
   llvm::SmallVector<mlir::Value> multiplyCodes(ContractOp op, ScaledStream &stream,
-                                               mlir::Value tile, std::optional<int64_t> map,
+                                               mlir::Value tile, ActivationRow row,
                                                mlir::ValueRange weights, mlir::ValueRange sums);
-  /// Row of the box this lane supplies, and whether there is one (i1; null: always).
-  std::pair<mlir::Value, mlir::Value> activationRow(ContractOp op, ScaledStream &stream,
-                                                    mlir::Value tile, std::optional<int64_t> map);
-  /// arith.scaling_truncf to f8E4M3FN.
-  mlir::LogicalResult emitScalingTrunc(mlir::arith::ScalingTruncFOp op);
 
   // EmitProduct.cpp: matrices in LDS.
   mlir::LogicalResult emitProduct(ProductOp op);
@@ -197,6 +232,8 @@ private:
   Tile &tile(mlir::Value tensor);
   /// The tile with its elements in registers.
   llvm::ArrayRef<mlir::Value> inRegisters(mlir::Value tensor);
+  /// Stores the elements of a tensor to LDS at `offset`, row-major.
+  void toLds(mlir::RankedTensorType type, llvm::ArrayRef<mlir::Value> chunks, int64_t offset);
   /// The tile's place in LDS; stores it to `scratch` if it has none.
   int64_t inLds(mlir::Value tensor, int64_t scratch);
   void setTile(mlir::Value tensor, llvm::SmallVector<mlir::Value> chunks);

@@ -68,10 +68,21 @@ int64_t scratchBytes(Operation *op) {
       })
       .Case<tensor::InsertSliceOp>([](tensor::InsertSliceOp o) { return bytesOf(o.getType()); })
       // The indices, which every thread may need.
-      .Case<GatherOp, ScatterOp, ReceiveRowsOp>(
-          [](auto o) { return bytesOf(o.getRows().getType()); })
+      .Case<ScatterOp, ReceiveRowsOp>([](auto o) { return bytesOf(o.getRows().getType()); })
+      // And the places that each of them is compared with.
+      .Case<GatherOp>([](GatherOp o) {
+        int64_t rows = bytesOf(o.getRows().getType());
+        return o.getPlaces() ? llvm::alignTo(rows, kLdsAlign) + bytesOf(o.getPlaces().getType())
+                             : rows;
+      })
+      .Case<DistinctOp>([](DistinctOp o) { return bytesOf(o.getType()); })
       .Case<SelectOp>([&](SelectOp o) { return SelectPlan(o, threads).bytes; })
       .Default([](Operation *) { return 0; });
+}
+
+int64_t scratchOf(Operation *op) {
+  auto offset = op->getAttrOfType<IntegerAttr>(kScratchAttr);
+  return offset ? offset.getInt() : 0;
 }
 
 int64_t slotBytes(MailboxOp mailbox) {

@@ -21,6 +21,9 @@ inline constexpr int64_t kLdsAlign = 16;
 /// Bytes of LDS scratch `op` needs; 0 for most.
 int64_t scratchBytes(mlir::Operation *op);
 
+/// Byte offset in LDS of the scratch area of a placed op; 0 if it has none.
+int64_t scratchOf(mlir::Operation *op);
+
 /// Bytes of one slot of a bound mailbox: 8 bytes (payload, tag) for each 32 bits of payload.
 int64_t slotBytes(MailboxOp mailbox);
 

@@ -60,7 +60,8 @@ Expected<Bytes> linkWithLld(ArrayRef<uint8_t> relocatable) {
 
   std::string messages;
   raw_string_ostream stream(messages);
-  const char *arguments[] = {"ld.lld",      "-shared", "--threads=1",
+  // Nothing is linked to the code object when it is loaded: an undefined symbol is an error here.
+  const char *arguments[] = {"ld.lld",      "-shared", "--no-undefined", "--threads=1",
                              input.c_str(), "-o",      output.c_str()};
   if (runLld(arguments, stream) != 0)
     return failure("lld could not link the code object: " + StringRef(messages).trim());

@@ -28,12 +28,23 @@ std::vector<double> llama3Frequencies(size_t dim) {
 
 std::vector<double> qwen3Frequencies(size_t dim) { return powerFrequencies(1e6, dim); }
 
-static Expected<std::unique_ptr<Problem>> random(const DecoderModel &model,
-                                                 const Manifest &manifest, uint64_t seed) {
+static Expected<std::unique_ptr<Problem>>
+random(const DecoderModel &model, const Manifest &manifest, uint64_t seed, bool ordered = false) {
   Expected<DecoderSizes> sizes = readDecoderSizes(model, manifest);
   if (!sizes)
     return sizes.takeError();
+  sizes->ordered = ordered;
+  if (Error error = checkDecoderSizes(*sizes))
+    return error;
   return makeDecoderProblem(model, *sizes, seed);
+}
+
+static Expected<std::unique_ptr<Problem>>
+variant(const DecoderModel &model, const Manifest &manifest, StringRef name, uint64_t seed) {
+  if (name != "ordered")
+    return makeError("schedule '{}' has no variant '{}'; it has ordered", model.schedule.str(),
+                     name);
+  return random(model, manifest, seed, /*ordered=*/true);
 }
 
 Expected<std::unique_ptr<Problem>> randomLlama3(const Manifest &manifest, uint64_t seed) {
@@ -42,6 +53,16 @@ Expected<std::unique_ptr<Problem>> randomLlama3(const Manifest &manifest, uint64
 
 Expected<std::unique_ptr<Problem>> randomQwen3Moe(const Manifest &manifest, uint64_t seed) {
   return random(qwen3Moe, manifest, seed);
+}
+
+Expected<std::unique_ptr<Problem>> variantOfLlama3(const Manifest &manifest, StringRef name,
+                                                   uint64_t seed) {
+  return variant(llama3, manifest, name, seed);
+}
+
+Expected<std::unique_ptr<Problem>> variantOfQwen3Moe(const Manifest &manifest, StringRef name,
+                                                     uint64_t seed) {
+  return variant(qwen3Moe, manifest, name, seed);
 }
 
 } // namespace mono::models::decoder

@@ -24,6 +24,13 @@ inline constexpr DecoderModel qwen3Moe = {"qwen3_moe_layer", 1e-6, /*hasQkNorm=*
 llvm::Expected<std::unique_ptr<Problem>> randomLlama3(const Manifest &manifest, uint64_t seed);
 llvm::Expected<std::unique_ptr<Problem>> randomQwen3Moe(const Manifest &manifest, uint64_t seed);
 
+/// The same with rows that are consecutive tokens of one sequence, which is the variant "ordered";
+/// error when `name` is another.
+llvm::Expected<std::unique_ptr<Problem>> variantOfLlama3(const Manifest &manifest,
+                                                         llvm::StringRef name, uint64_t seed);
+llvm::Expected<std::unique_ptr<Problem>> variantOfQwen3Moe(const Manifest &manifest,
+                                                           llvm::StringRef name, uint64_t seed);
+
 /// The problem of a model with these sizes. Only experts that a token chose or nearly chose have
 /// weights; the others are NaN (scale 0xFF), so that reading a wrong one shows.
 std::unique_ptr<Problem> makeDecoderProblem(const DecoderModel &model, const DecoderSizes &sizes,

@@ -94,25 +94,17 @@ Error checkDecoderSizes(const DecoderSizes &sizes) {
 
 Expected<DecoderSizes> readDecoderSizes(const DecoderModel &model, const Manifest &manifest) {
   DecoderSizes sizes;
-  size_t ordered = 0;
   std::vector<std::pair<StringRef, size_t *>> params = {
-      {"S", &sizes.rows},
-      {"TP", &sizes.ranks},
-      {"CTX", &sizes.context},
-      {"PAGE", &sizes.page},
-      {"ORDERED", &ordered},
-      {"SPLITS", &sizes.splits},
-      {"HIDDEN", &sizes.hidden},
-      {"HEADS", &sizes.heads},
-      {"KV_HEADS", &sizes.kvHeads},
-      {"DIM", &sizes.dim},
-      {model.hasExperts ? "MOE" : "MLP", &sizes.mlp}};
+      {"S", &sizes.rows},        {"TP", &sizes.ranks},
+      {"CTX", &sizes.context},   {"PAGE", &sizes.page},
+      {"SPLITS", &sizes.splits}, {"HIDDEN", &sizes.hidden},
+      {"HEADS", &sizes.heads},   {"KV_HEADS", &sizes.kvHeads},
+      {"DIM", &sizes.dim},       {model.hasExperts ? "MOE" : "MLP", &sizes.mlp}};
   if (model.hasExperts)
     params.insert(params.end(), {{"EXPERTS", &sizes.experts}, {"CHOSEN", &sizes.chosen}});
   for (auto [name, value] : params)
     if (Error error = readSizeParam(manifest, name, *value))
       return error;
-  sizes.ordered = ordered != 0;
   if (Error error = checkDecoderSizes(sizes))
     return error;
   if (Error error = checkOperands(manifest, decoderOperands(model, sizes)))

@@ -31,7 +31,7 @@ struct DecoderSizes {
   size_t context = 0;   ///< CTX, tokens a row can have at most
   size_t page = 0;      ///< PAGE, tokens of a cache page
   size_t splits = 1;    ///< SPLITS, attention tasks of a row and key head
-  bool ordered = false; ///< ORDERED, the rows are consecutive tokens of one sequence
+  bool ordered = false; ///< the rows are consecutive tokens of one sequence
 
   size_t headsPerRank() const { return heads / ranks; }
   /// Key heads on a rank: at least one, which several ranks then share.
@@ -57,7 +57,7 @@ struct DecoderSizes {
 ///   topk_ids [S, CHOSEN] i32 ascending, topk_weights [S, CHOSEN] f32.
 std::vector<OperandSpec> decoderOperands(const DecoderModel &model, const DecoderSizes &sizes);
 
-/// Sizes from the compile parameters of a kernel: S, TP, CTX, PAGE, ORDERED, SPLITS, HIDDEN, HEADS,
+/// Sizes from the compile parameters of a kernel: S, TP, CTX, PAGE, SPLITS, HIDDEN, HEADS,
 /// KV_HEADS, DIM, and MLP, or MOE, EXPERTS and CHOSEN. Error when one is missing, when sizes do not
 /// divide as the operands need it, and when the kernel's operands are not decoderOperands().
 llvm::Expected<DecoderSizes> readDecoderSizes(const DecoderModel &model, const Manifest &manifest);

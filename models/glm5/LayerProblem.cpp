@@ -56,10 +56,8 @@ static Error checkCaseSizes(const LayerSizes &kernel, const LayerSizes &wanted) 
         "the case needs ATTN = bf16 and ACT = bf16, but the kernel was compiled for {} "
         "and {}",
         kernel.mxAttention ? "mxfp8" : "bf16", kernel.mxActivations ? "mxfp8" : "bf16");
-  if (kernel.ordered || !kernel.indexer)
-    return makeError("the case needs ORDERED = 0 and INDEXER = 1, but the kernel was compiled for "
-                     "{} and {}",
-                     int(kernel.ordered), int(kernel.indexer));
+  if (!kernel.indexer)
+    return makeError("the case needs INDEXER = 1, but the kernel was compiled for 0");
   return Error::success();
 }
 
@@ -180,7 +178,6 @@ Expected<Params> goldenParamsOfLayer(const SafetensorsFile &file) {
   Params params = {{"S", number(sizes.rows)},
                    {"TP", number(sizes.ranks)},
                    {"CTX", number(sizes.context)},
-                   {"ORDERED", 0},
                    {"INDEXER", 1},
                    // A task of the attention takes at least 32 tokens, the depth of an MFMA.
                    {"SPLITS", number(std::clamp<size_t>(llvm::bit_floor(sizes.topk / 32), 1, 32))}};

@@ -117,13 +117,12 @@ Error checkLayerSizes(const LayerSizes &sizes) {
 
 Expected<LayerSizes> readLayerSizes(const Manifest &manifest) {
   LayerSizes sizes;
-  size_t ordered = 0, indexer = 0, sharded = 0, mxAttention = 0, mxActivations = 0;
+  size_t indexer = 0, sharded = 0, mxAttention = 0, mxActivations = 0;
   std::vector<std::pair<StringRef, size_t *>> params = dimensionParams(sizes);
   params.insert(params.end(), {{"S", &sizes.rows},
                                {"TP", &sizes.ranks},
                                {"CTX", &sizes.context},
                                {"PAGE", &sizes.page},
-                               {"ORDERED", &ordered},
                                {"INDEXER", &indexer},
                                {"SHARD_A", &sharded},
                                {"ATTN", &mxAttention},
@@ -131,7 +130,6 @@ Expected<LayerSizes> readLayerSizes(const Manifest &manifest) {
   for (auto [name, value] : params)
     if (Error error = readSizeParam(manifest, name, *value))
       return error;
-  sizes.ordered = ordered != 0;
   sizes.indexer = indexer != 0;
   sizes.sharded = sharded != 0;
   sizes.mxAttention = mxAttention != 0;

@@ -38,7 +38,7 @@ struct LayerSizes : LayerDims {
   size_t ranks = 8;           ///< TP
   size_t context = 4096;      ///< CTX, tokens a row can have at most
   size_t page = 64;           ///< PAGE, tokens of a cache page
-  bool ordered = false;       ///< the rows are consecutive tokens of one sequence
+  bool ordered = false;       ///< the rows are consecutive tokens of one sequence; no kernel minds
   bool indexer = true;        ///< the layer chooses its tokens; else they are given
   bool sharded = false;       ///< SHARD_A, ranks share the projections that all of them need
   bool mxAttention = false;   ///< ATTN=mxfp8: attention weights are MXFP8, not bf16
@@ -92,7 +92,7 @@ struct LayerSizes : LayerDims {
 /// index_norm_w, index_norm_b and cache_index are not there.
 std::vector<OperandSpec> layerOperands(const LayerSizes &sizes);
 
-/// Sizes from the compile parameters of a kernel: S, TP, CTX, PAGE, ORDERED, INDEXER, SHARD_A,
+/// Sizes from the compile parameters of a kernel: S, TP, CTX, PAGE, INDEXER, SHARD_A,
 /// ATTN, ACT, HIDDEN, HEADS, Q_LORA, KV_LORA, NOPE, ROPE, V_DIM, INDEX_HEADS, INDEX_DIM, TOPK,
 /// EXPERTS, MOE, CHOSEN. Error when one is missing, when sizes do not divide as the operands need
 /// it, and when the kernel's operands are not layerOperands().

@@ -101,6 +101,7 @@ static LayerCase differentExperts(const LayerSizes &sizes, uint64_t seed) {
 
 static LayerCase scales(const LayerSizes &sizes, uint64_t seed) {
   LayerCase result = randomLayerCase(sizes, seed);
+  result.fewWeights = true;
   result.edit = [seed](const CheckpointTensor &tensor, uint64_t offset,
                        MutableArrayRef<uint8_t> out) {
     if (!StringRef(tensor.name).ends_with("weight_scale"))
@@ -132,11 +133,16 @@ static constexpr Variant variants[] = {
     {"scales", scales},
     {"lengths", lengths},
     {"borders", borders},
+    {"ordered", randomLayerCase},
 };
 
-Expected<LayerCase> layerVariant(StringRef name, const LayerSizes &sizes, uint64_t seed) {
+Expected<LayerCase> layerVariant(StringRef name, LayerSizes sizes, uint64_t seed) {
+  StringRef rest = name;
+  sizes.ordered = rest.consume_front("ordered-") || name == "ordered";
+  if (Error error = checkLayerSizes(sizes))
+    return error;
   for (const Variant &variant : variants)
-    if (variant.name == name)
+    if (variant.name == rest)
       return variant.make(sizes, seed);
   std::string known;
   for (const Variant &variant : variants)

@@ -15,10 +15,11 @@ namespace mono::models::glm5 {
 ///   scales             an eighth of the experts' scales is 2^-127, one in 64 is 2^16 times larger
 ///   lengths            rows are in turn as long and as short as they can be
 ///   borders            positions 0, 1, TOPK - 2 ..= TOPK + 1, CTX - 1, or what of them fits
+///   ordered            rows are consecutive tokens of one sequence
 ///
-/// Ordered rows begin at position 0 in "lengths" and at the last possible one in "borders".
-llvm::Expected<LayerCase> layerVariant(llvm::StringRef name, const LayerSizes &sizes,
-                                       uint64_t seed);
+/// "ordered-NAME" is a variant of ordered rows: in "lengths" they begin at position 0, in "borders"
+/// at the last possible one.
+llvm::Expected<LayerCase> layerVariant(llvm::StringRef name, LayerSizes sizes, uint64_t seed);
 
 /// How the registry makes the problem of a variant.
 llvm::Expected<std::unique_ptr<Problem>> variantOfLayer(const Manifest &manifest,

@@ -30,7 +30,6 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   %TP = mono.param "TP" in [1, 2, 4, 8]                   // tensor parallel ranks
   %CTX = mono.param "CTX" in [128 to 131072] default 4096 // tokens a row may have
   %PAGE = mono.param "PAGE" in [1 to 131072] default 64   // tokens of a cache page
-  %ORDERED = mono.param "ORDERED" in [0 to 1] default 0   // rows are one sequence's next tokens
   %INDEXER = mono.param "INDEXER" in [0 to 1] default 1   // 0: the tokens are given in index_topk
   %SHARD_A = mono.param "SHARD_A" in [0 to 1] default 0   // 1: no projection is computed twice
   %SPLITS = mono.param "SPLITS" in [1, 2, 4, 8, 16, 32, 64] default 32 // attention tasks of a row
@@ -177,6 +176,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
 
   //===--- mailboxes ----------------------------------------------------------===//
 
+  %new_at = mono.mailbox "places" tagged scope(device) slots(1) [%S] : i32
   %down_part = mono.mailbox "down_part" tagged scope(device) slots(1) [%A_PARTS, %S, %A_ROWS] : f32
   %q_aOwn = mono.mailbox "q_a" tagged scope(device) slots(1) [%S, %Q_LORA] : f32
   %q_aOfAll = mono.mailbox "q_a_of_all" tagged scope(peers) slots(2) [%S, %Q_LORA] : f32
@@ -248,6 +248,11 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   %hiddenF = arith.sitofp %hidden32 : i32 to f32
   %q32 = arith.index_cast %Q_LORA : index to i32
   %qF = arith.sitofp %q32 : i32 to f32
+
+  // For "write_kv", long before the rows are there.
+  %lastWorkgroup = arith.constant 255 : index
+  mono.call @post_places(%block_table, %positions, %new_at, %S, %one, %PAGES, %PAGE, %lastWorkgroup)
+    : (!mono.buffer, !mono.buffer, !mono.mailbox, index, index, index, index, index) -> ()
 
   mono.stage "down_q" (%t) tasks [(%Q_LORA floordiv 16) * symbol(%REPEATED)] base [0] {
     %w0 = mono.stream %w_a[%t * 16, 0] [16, %HALF] scaled %w_a_scale split_k(8)
@@ -368,19 +373,14 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   // One row's new cache entries: to the caches for later launches, to mailboxes for this one.
   mono.stage "write_kv" (%t) tasks [%S] base [248] {
     %pos = mono.load %positions[%t] [1] : tensor<1xi32>
-    %t32 = arith.index_cast %t : index to i32
-    %sequence = tensor.splat %t32 : tensor<1xi32>
-    %place = mono.call @cache_row(%block_table, %sequence, %pos, %PAGES, %PAGE, %one)
-      : (!mono.buffer, tensor<1xi32>, tensor<1xi32>, index, index, index) -> tensor<1xi32>
+    %place = mono.receive %new_at[%t] [1] : tensor<1xi32>
     %angles = mono.call @rope_angles(%cos_sin, %pos) : (!mono.buffer, tensor<1xi32>) -> tensor<1x?xf32>
     %zeroth = arith.constant 0 : index
 
     %gamma = mono.load %kv_norm[0] [%KV_LORA] : tensor<?xbf16>
-    %kv32 = arith.index_cast %KV_LORA : index to i32
-    %kvF = arith.sitofp %kv32 : i32 to f32
     %c = mono.receive %small[%t, 0] [1, %KV_LORA] : tensor<1x?xf32>
-    %c16 = mono.call @rms_norm(%c, %gamma, %kvF, %eps, %one, %KV_LORA)
-      : (tensor<1x?xf32>, tensor<?xbf16>, f32, f32, index, index) -> tensor<1x?xbf16>
+    %c16 = mono.call @rms_norm(%c, %gamma, %eps, %one, %KV_LORA)
+      : (tensor<1x?xf32>, tensor<?xbf16>, f32, index, index) -> tensor<1x?xbf16>
     mono.scatter %c16, %cache_kv[0] at %place : tensor<1x?xbf16>, tensor<1xi32>
     mono.post %c16 to %new_kv[%t, 0] : tensor<1x?xbf16>
 
@@ -394,20 +394,15 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
 
   mono.stage "write_index" (%t) tasks [%S * symbol(%INDEXER)] base [240] {
     %pos = mono.load %positions[%t] [1] : tensor<1xi32>
-    %t32 = arith.index_cast %t : index to i32
-    %sequence = tensor.splat %t32 : tensor<1xi32>
-    %place = mono.call @cache_row(%block_table, %sequence, %pos, %PAGES, %PAGE, %one)
-      : (!mono.buffer, tensor<1xi32>, tensor<1xi32>, index, index, index) -> tensor<1xi32>
+    %place = mono.receive %new_at[%t] [1] : tensor<1xi32>
     %angles = mono.call @rope_angles(%cos_sin, %pos) : (!mono.buffer, tensor<1xi32>) -> tensor<1x?xf32>
     %zeroth = arith.constant 0 : index
     %gammaI = mono.load %index_norm_w[0] [%INDEX_DIM] : tensor<?xf32>
     %betaI = mono.load %index_norm_b[0] [%INDEX_DIM] : tensor<?xf32>
-    %dim32 = arith.index_cast %INDEX_DIM : index to i32
-    %dimF = arith.sitofp %dim32 : i32 to f32
     %epsI = arith.constant 1.0e-6 : f32
     %ik = mono.receive %small[%t, %KV] [1, %INDEX_DIM] : tensor<1x?xf32>
-    %ikN = mono.call @layer_norm(%ik, %gammaI, %betaI, %dimF, %epsI, %one, %INDEX_DIM)
-      : (tensor<1x?xf32>, tensor<?xf32>, tensor<?xf32>, f32, f32, index, index) -> tensor<1x?xf32>
+    %ikN = mono.call @layer_norm(%ik, %gammaI, %betaI, %epsI, %one, %INDEX_DIM)
+      : (tensor<1x?xf32>, tensor<?xf32>, tensor<?xf32>, f32, index, index) -> tensor<1x?xf32>
     %first = tensor.extract_slice %ikN[0, 0] [1, %ROPE] [1, 1] : tensor<1x?xf32> to tensor<1x?xf32>
     %firstR = mono.call @rope_interleaved(%first, %angles, %zeroth, %one, %PAIRS, %PAIRS)
       : (tensor<1x?xf32>, tensor<1x?xf32>, index, index, index, index) -> tensor<1x?xf32>
@@ -448,10 +443,11 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
       %token32 = arith.index_cast %token : index to i32
       tensor.yield %token32 : i32
     } : tensor<?xi32>
-    %index = mono.call @cache_or_new(%block_table, %positions, %tokens, %r, %ORDERED, %CACHE, %PAGES, %PAGE, %chunk)
-      : (!mono.buffer, !mono.buffer, tensor<?xi32>, index, index, index, index, index, index) -> tensor<?xi32>
+    %index = mono.call @known_tokens(%block_table, %positions, %tokens, %r, %PAGES, %PAGE, %chunk)
+      : (!mono.buffer, !mono.buffer, tensor<?xi32>, index, index, index, index) -> tensor<?xi32>
+    %new = mono.receive %new_at[0] [%S] : tensor<?xi32>
     mono.receive %new_index[0, 0] [%S, %INDEX_DIM] into %fresh_index
-    mono.gather %cache_index or %fresh_index at %index into %index_keys : tensor<?xi32>
+    mono.gather %cache_index or %fresh_index places(%new : tensor<?xi32>) at %index into %index_keys : tensor<?xi32>
 
     %raw = mono.receive %small[%t floordiv symbol(%CHUNKS), %INDEX_AT] [1, %INDEX_HEADS] : tensor<1x?xf32>
     %weight = tensor.collapse_shape %raw [[0, 1]] : tensor<1x?xf32> into tensor<?xf32>
@@ -537,9 +533,10 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
     mono.receive %q_pe[%t floordiv (symbol(%SPLITS) * symbol(%HEAD_GROUPS)), (%t mod symbol(%HEAD_GROUPS)) * symbol(%HG), 0] [1, %HG, %ROPE] into %qp
     %ids = mono.receive %selected[%t floordiv (symbol(%SPLITS) * symbol(%HEAD_GROUPS)), ((%t floordiv symbol(%HEAD_GROUPS)) mod symbol(%SPLITS)) * symbol(%KEYS)] [1, %KEYS] : tensor<1x?xi32>
     %tokens = tensor.collapse_shape %ids [[0, 1]] : tensor<1x?xi32> into tensor<?xi32>
-    %index = mono.call @cache_or_new(%block_table, %positions, %tokens, %r, %ORDERED, %CACHE, %PAGES, %PAGE, %KEYS)
-      : (!mono.buffer, !mono.buffer, tensor<?xi32>, index, index, index, index, index, index) -> tensor<?xi32>
-    mono.gather %cache_kv or %fresh_kv at %index into %keys : tensor<?xi32>
+    %index = mono.call @known_tokens(%block_table, %positions, %tokens, %r, %PAGES, %PAGE, %KEYS)
+      : (!mono.buffer, !mono.buffer, tensor<?xi32>, index, index, index, index) -> tensor<?xi32>
+    %new = mono.receive %new_at[0] [%S] : tensor<?xi32>
+    mono.gather %cache_kv or %fresh_kv places(%new : tensor<?xi32>) at %index into %keys : tensor<?xi32>
 
     %terms = mono.product %ql[0, 0] [%HG * 2, %KV_LORA], %keys[0, 0] [%KEYS, %KV_LORA] : tensor<?x?xf32>
     %latent = mono.call @add_two_terms(%terms, %HG, %KEYS)
@@ -606,7 +603,10 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   mono.call @reduce_and_norm(%o_partial, %x, %w_post, %x1, %attn_residual, %scaled, %squares, %o_parts, %S, %HIDDEN)
     : (!mono.mailbox, !mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, !mono.mailbox, !mono.mailbox, index, index, index) -> ()
 
-  //===--- routing ------------------------------------------------------------===//
+  //===--- routing and the shared expert --------------------------------------===//
+
+  %shared = arith.index_cast %EXPERTS : index to i32 // its number, behind the routed ones
+  %one32 = arith.constant 1.0 : f32                  // and its weight
 
   mono.stage "router" (%t) tasks [%EXPERTS floordiv 16] base [240] {
     %w = mono.stream %w_gate[%t * 16, 0] [16, %HIDDEN] split_k(8)
@@ -620,10 +620,8 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
     mono.post %logit to %logits[0, %t * 16] : tensor<?x16xf32>
   }
 
-  // Every workgroup routes for itself: that costs less than another exchange. What it finds, and the
-  // normed rows, stay in LDS for its experts.
-  mono.stage "route" (%t) tasks [256] base [0] {
-    %b = mono.load %bias[0] [%EXPERTS] : tensor<?xf32>
+  // What the experts take; it stays in LDS for them.
+  mono.stage "take_rows" (%t) tasks [256] base [0] {
     %rstd = mono.call @receive_rms(%squares, %S, %HIDDEN, %eps)
       : (!mono.mailbox, index, index, f32) -> tensor<?xf32>
     %zeroth = arith.constant 0 : index
@@ -631,7 +629,52 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
       : (!mono.mailbox, tensor<?xf32>, !mono.buffer, index, index, index) -> ()
     mono.call @receive_normed(%scaled, %rstd, %row, %HALF, %S, %HALF)
       : (!mono.mailbox, tensor<?xf32>, !mono.buffer, index, index, index) -> ()
+  }
 
+  mono.stage "quantise_rows" (%t) tasks [256 * symbol(%ACT)] base [0] {
+    // In sixteen steps: beside the rows and their codes there is little LDS left.
+    %parts = arith.constant 512 : index
+    %blocks = arith.divui %HIDDEN, %parts : index
+    %second = arith.divui %HALF, %two : index
+    %fourth = arith.addi %HALF, %second : index
+    %zeroth = arith.constant 0 : index
+    mono.call @quantise_quarters(%row, %row_codes, %row_scales, %zeroth, %S, %blocks)
+      : (!mono.buffer, !mono.buffer, !mono.buffer, index, index, index) -> ()
+    mono.call @quantise_quarters(%row, %row_codes, %row_scales, %second, %S, %blocks)
+      : (!mono.buffer, !mono.buffer, !mono.buffer, index, index, index) -> ()
+    mono.call @quantise_quarters(%row, %row_codes, %row_scales, %HALF, %S, %blocks)
+      : (!mono.buffer, !mono.buffer, !mono.buffer, index, index, index) -> ()
+    mono.call @quantise_quarters(%row, %row_codes, %row_scales, %fourth, %S, %blocks)
+      : (!mono.buffer, !mono.buffer, !mono.buffer, index, index, index) -> ()
+  }
+
+  // The shared expert's units need no routing: they are computed while the router is at work, and leave
+  // its tasks to all workgroups evenly.
+  mono.stage "shared_gate_up" (%t) tasks [%TILES * symbol(%WIDE)] base [0] {
+    %expert = tensor.splat %shared : tensor<1xi32>
+    %w = mono.stream %w_gate_up[0, %t * 32, 0] [%EXPERTS + 1, 32, %HIDDEN] scaled %w_gate_up_scale groups(%expert : tensor<1xi32>) split_k(8)
+    %both = mono.contract %row[0, 0] [%S, %HIDDEN], %w : tensor<?x32xf32>
+    %weight = tensor.splat %one32[%S] : tensor<?xf32>
+    %unit16 = mono.call @units_of_tile(%both, %weight, %S)
+      : (tensor<?x32xf32>, tensor<?xf32>, index) -> tensor<?x16xbf16>
+    mono.post %unit16 to %units[(%t * 16) floordiv symbol(%D_DEPTH), 0, 0, (%t * 16) mod symbol(%D_DEPTH)] : tensor<?x16xbf16>
+  }
+
+  mono.stage "shared_gate_up_mx" (%t) tasks [%BLOCKS * symbol(%ACT)] base [0] {
+    %expert = tensor.splat %shared : tensor<1xi32>
+    %w = mono.stream %w_gate_up[0, %t * 64, 0] [%EXPERTS + 1, 64, %HIDDEN] scaled %w_gate_up_scale groups(%expert : tensor<1xi32>) split_k(8)
+    %both = mono.contract %row_codes[0, 0] [%S, %HIDDEN] scaled %row_scales, %w : tensor<?x64xf32>
+    %weight = tensor.splat %one32[%S] : tensor<?xf32>
+    %codes, %scale = mono.call @units_of_block(%both, %weight, %S)
+      : (tensor<?x64xf32>, tensor<?xf32>, index) -> (tensor<?x?xf8E4M3FN>, tensor<?x?xf32>)
+    mono.post %codes to %unit_codes[(%t * 32) floordiv symbol(%D_DEPTH), 0, 0, (%t * 32) mod symbol(%D_DEPTH)] : tensor<?x?xf8E4M3FN>
+    mono.post %scale to %unit_scales[(%t * 32) floordiv symbol(%D_DEPTH), 0, 0, ((%t * 32) mod symbol(%D_DEPTH)) floordiv 32] : tensor<?x?xf32>
+  }
+
+  // Every workgroup routes for itself: that costs less than another exchange. What it finds stays in LDS
+  // for its experts.
+  mono.stage "route" (%t) tasks [256] base [0] {
+    %b = mono.load %bias[0] [%EXPERTS] : tensor<?xf32>
     %logit = mono.receive %logits[0, 0] [%S, %EXPERTS] : tensor<?x?xf32>
     %scale = arith.constant 2.5 : f32
     %ids, %weights = mono.call @route_topk(%logit, %b, %scale, %S, %EXPERTS, %CHOSEN)
@@ -644,8 +687,6 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
     mono.store %list, %groups[0] : tensor<?xi32>
 
     // The shared expert is everybody's last choice, with weight 1.
-    %shared = arith.index_cast %EXPERTS : index to i32
-    %one32 = arith.constant 1.0 : f32
     %sharedOnly = tensor.splat %shared[%S, %CHOICES] : tensor<?x?xi32>
     %onesOnly = tensor.splat %one32[%S, %CHOICES] : tensor<?x?xf32>
     %choices = tensor.insert_slice %ids into %sharedOnly[0, 0] [%S, %CHOSEN] [1, 1]
@@ -665,20 +706,17 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
 
   //===--- experts ------------------------------------------------------------===//
 
-  // 16 units of one group's expert for all rows, with the routing weights applied. Groups past the last
-  // distinct expert read nothing.
-  mono.stage "gate_up" (%t) tasks [%GROUPS * symbol(%TILES) * symbol(%WIDE)] base [0] {
-    %expert = mono.load %groups[%t floordiv symbol(%TILES)] [1] : tensor<1xi32>
+  // 16 units of one routed group's expert for all rows, with the routing weights applied. Groups past the
+  // last distinct expert read nothing.
+  mono.stage "gate_up" (%t) tasks [%MOST * symbol(%TILES) * symbol(%WIDE)] base [0] {
+    %expert = mono.load %groups[%t floordiv symbol(%TILES) + 1] [1] : tensor<1xi32>
     %w = mono.stream %w_gate_up[0, (%t mod symbol(%TILES)) * 32, 0] [%EXPERTS + 1, 32, %HIDDEN] scaled %w_gate_up_scale groups(%expert : tensor<1xi32>) split_k(8)
     %both = mono.contract %row[0, 0] [%S, %HIDDEN], %w : tensor<?x32xf32>
-    %gate = tensor.extract_slice %both[0, 0] [%S, 16] [1, 1] : tensor<?x32xf32> to tensor<?x16xf32>
-    %up = tensor.extract_slice %both[0, 16] [%S, 16] [1, 1] : tensor<?x32xf32> to tensor<?x16xf32>
-    %weight1 = mono.load %group_weight[%t floordiv symbol(%TILES), 0] [1, %S] : tensor<1x?xf32>
+    %weight1 = mono.load %group_weight[%t floordiv symbol(%TILES) + 1, 0] [1, %S] : tensor<1x?xf32>
     %weight = tensor.collapse_shape %weight1 [[0, 1]] : tensor<1x?xf32> into tensor<?xf32>
-    %unit = mono.call @swiglu(%gate, %up, %weight, %S, %sixteen)
-      : (tensor<?x16xf32>, tensor<?x16xf32>, tensor<?xf32>, index, index) -> tensor<?x16xf32>
-    %unit16 = arith.truncf %unit : tensor<?x16xf32> to tensor<?x16xbf16>
-    mono.post %unit16 to %units[((%t mod symbol(%TILES)) * 16) floordiv symbol(%D_DEPTH), %t floordiv symbol(%TILES), 0, ((%t mod symbol(%TILES)) * 16) mod symbol(%D_DEPTH)] : tensor<?x16xbf16>
+    %unit16 = mono.call @units_of_tile(%both, %weight, %S)
+      : (tensor<?x32xf32>, tensor<?xf32>, index) -> tensor<?x16xbf16>
+    mono.post %unit16 to %units[((%t mod symbol(%TILES)) * 16) floordiv symbol(%D_DEPTH), %t floordiv symbol(%TILES) + 1, 0, ((%t mod symbol(%TILES)) * 16) mod symbol(%D_DEPTH)] : tensor<?x16xbf16>
   }
 
   // 32 columns of the output over all experts, one after the other.
@@ -697,45 +735,17 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
 
   //===--- experts with MXFP8 activations -------------------------------------===//
 
-  mono.stage "quantise_rows" (%t) tasks [256 * symbol(%ACT)] base [0] {
-    // In sixteen steps: beside the rows and their codes there is little LDS left.
-    %parts = arith.constant 512 : index
-    %blocks = arith.divui %HIDDEN, %parts : index
-    %second = arith.divui %HALF, %two : index
-    %fourth = arith.addi %HALF, %second : index
-    %zeroth = arith.constant 0 : index
-    mono.call @quantise_quarters(%row, %row_codes, %row_scales, %zeroth, %S, %blocks)
-      : (!mono.buffer, !mono.buffer, !mono.buffer, index, index, index) -> ()
-    mono.call @quantise_quarters(%row, %row_codes, %row_scales, %second, %S, %blocks)
-      : (!mono.buffer, !mono.buffer, !mono.buffer, index, index, index) -> ()
-    mono.call @quantise_quarters(%row, %row_codes, %row_scales, %HALF, %S, %blocks)
-      : (!mono.buffer, !mono.buffer, !mono.buffer, index, index, index) -> ()
-    mono.call @quantise_quarters(%row, %row_codes, %row_scales, %fourth, %S, %blocks)
-      : (!mono.buffer, !mono.buffer, !mono.buffer, index, index, index) -> ()
-  }
-
   // As "gate_up", but 32 units: those that share a scale of what "down_mx" takes.
-  mono.stage "gate_up_mx" (%t) tasks [%GROUPS * symbol(%BLOCKS) * symbol(%ACT)] base [0] {
-    %expert = mono.load %groups[%t floordiv symbol(%BLOCKS)] [1] : tensor<1xi32>
+  mono.stage "gate_up_mx" (%t) tasks [%MOST * symbol(%BLOCKS) * symbol(%ACT)] base [0] {
+    %expert = mono.load %groups[%t floordiv symbol(%BLOCKS) + 1] [1] : tensor<1xi32>
     %w = mono.stream %w_gate_up[0, (%t mod symbol(%BLOCKS)) * 64, 0] [%EXPERTS + 1, 64, %HIDDEN] scaled %w_gate_up_scale groups(%expert : tensor<1xi32>) split_k(8)
     %both = mono.contract %row_codes[0, 0] [%S, %HIDDEN] scaled %row_scales, %w : tensor<?x64xf32>
-    // 16 gates, the 16 ups of the same units, and so on.
-    %tiles = tensor.expand_shape %both [[0], [1, 2, 3]] output_shape [%S, 2, 2, 16]
-      : tensor<?x64xf32> into tensor<?x2x2x16xf32>
-    %gates = tensor.extract_slice %tiles[0, 0, 0, 0] [%S, 2, 1, 16] [1, 1, 1, 1]
-      : tensor<?x2x2x16xf32> to tensor<?x2x16xf32>
-    %ups = tensor.extract_slice %tiles[0, 0, 1, 0] [%S, 2, 1, 16] [1, 1, 1, 1]
-      : tensor<?x2x2x16xf32> to tensor<?x2x16xf32>
-    %gate = tensor.collapse_shape %gates [[0], [1, 2]] : tensor<?x2x16xf32> into tensor<?x32xf32>
-    %up = tensor.collapse_shape %ups [[0], [1, 2]] : tensor<?x2x16xf32> into tensor<?x32xf32>
-    %weight1 = mono.load %group_weight[%t floordiv symbol(%BLOCKS), 0] [1, %S] : tensor<1x?xf32>
+    %weight1 = mono.load %group_weight[%t floordiv symbol(%BLOCKS) + 1, 0] [1, %S] : tensor<1x?xf32>
     %weight = tensor.collapse_shape %weight1 [[0, 1]] : tensor<1x?xf32> into tensor<?xf32>
-    %unit = mono.call @swiglu(%gate, %up, %weight, %S, %thirtyTwo)
-      : (tensor<?x32xf32>, tensor<?x32xf32>, tensor<?xf32>, index, index) -> tensor<?x32xf32>
-    %codes, %scale = mono.call @quantise_mxfp8(%unit, %S, %one)
-      : (tensor<?x32xf32>, index, index) -> (tensor<?x?xf8E4M3FN>, tensor<?x?xf32>)
-    mono.post %codes to %unit_codes[((%t mod symbol(%BLOCKS)) * 32) floordiv symbol(%D_DEPTH), %t floordiv symbol(%BLOCKS), 0, ((%t mod symbol(%BLOCKS)) * 32) mod symbol(%D_DEPTH)] : tensor<?x?xf8E4M3FN>
-    mono.post %scale to %unit_scales[((%t mod symbol(%BLOCKS)) * 32) floordiv symbol(%D_DEPTH), %t floordiv symbol(%BLOCKS), 0, (((%t mod symbol(%BLOCKS)) * 32) mod symbol(%D_DEPTH)) floordiv 32] : tensor<?x?xf32>
+    %codes, %scale = mono.call @units_of_block(%both, %weight, %S)
+      : (tensor<?x64xf32>, tensor<?xf32>, index) -> (tensor<?x?xf8E4M3FN>, tensor<?x?xf32>)
+    mono.post %codes to %unit_codes[((%t mod symbol(%BLOCKS)) * 32) floordiv symbol(%D_DEPTH), %t floordiv symbol(%BLOCKS) + 1, 0, ((%t mod symbol(%BLOCKS)) * 32) mod symbol(%D_DEPTH)] : tensor<?x?xf8E4M3FN>
+    mono.post %scale to %unit_scales[((%t mod symbol(%BLOCKS)) * 32) floordiv symbol(%D_DEPTH), %t floordiv symbol(%BLOCKS) + 1, 0, (((%t mod symbol(%BLOCKS)) * 32) mod symbol(%D_DEPTH)) floordiv 32] : tensor<?x?xf32>
   }
 
   mono.stage "down_mx" (%t) tasks [(%HIDDEN floordiv 32) * symbol(%D_PARTS) * symbol(%ACT)] base [0] {
@@ -841,6 +851,38 @@ mono.routine @norm_query(%q : !mono.mailbox, %gamma : !mono.buffer, %into : !mon
     : (tensor<?x?xf32>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
   mono.call @store_two_terms(%qr, %into, %rows) : (tensor<?x?xf32>, !mono.buffer, index) -> ()
   mono.yield
+}
+
+// Units of 16 gates and their ups, with the weights of the rows.
+mono.routine @units_of_tile(%both : tensor<?x32xf32>, %weight : tensor<?xf32>, %rows : index)
+    -> tensor<?x16xbf16> {
+  %sixteen = arith.constant 16 : index
+  %gate = tensor.extract_slice %both[0, 0] [%rows, 16] [1, 1] : tensor<?x32xf32> to tensor<?x16xf32>
+  %up = tensor.extract_slice %both[0, 16] [%rows, 16] [1, 1] : tensor<?x32xf32> to tensor<?x16xf32>
+  %unit = mono.call @swiglu(%gate, %up, %weight, %rows, %sixteen)
+    : (tensor<?x16xf32>, tensor<?x16xf32>, tensor<?xf32>, index, index) -> tensor<?x16xf32>
+  %unit16 = arith.truncf %unit : tensor<?x16xf32> to tensor<?x16xbf16>
+  mono.yield %unit16 : tensor<?x16xbf16>
+}
+
+// The same of 32 units, as codes that share a scale. Gates and ups come 16 by 16.
+mono.routine @units_of_block(%both : tensor<?x64xf32>, %weight : tensor<?xf32>, %rows : index)
+    -> (tensor<?x?xf8E4M3FN>, tensor<?x?xf32>) {
+  %one = arith.constant 1 : index
+  %thirtyTwo = arith.constant 32 : index
+  %tiles = tensor.expand_shape %both [[0], [1, 2, 3]] output_shape [%rows, 2, 2, 16]
+    : tensor<?x64xf32> into tensor<?x2x2x16xf32>
+  %gates = tensor.extract_slice %tiles[0, 0, 0, 0] [%rows, 2, 1, 16] [1, 1, 1, 1]
+    : tensor<?x2x2x16xf32> to tensor<?x2x16xf32>
+  %ups = tensor.extract_slice %tiles[0, 0, 1, 0] [%rows, 2, 1, 16] [1, 1, 1, 1]
+    : tensor<?x2x2x16xf32> to tensor<?x2x16xf32>
+  %gate = tensor.collapse_shape %gates [[0], [1, 2]] : tensor<?x2x16xf32> into tensor<?x32xf32>
+  %up = tensor.collapse_shape %ups [[0], [1, 2]] : tensor<?x2x16xf32> into tensor<?x32xf32>
+  %unit = mono.call @swiglu(%gate, %up, %weight, %rows, %thirtyTwo)
+    : (tensor<?x32xf32>, tensor<?x32xf32>, tensor<?xf32>, index, index) -> tensor<?x32xf32>
+  %codes, %scale = mono.call @quantise_mxfp8(%unit, %rows, %one)
+    : (tensor<?x32xf32>, index, index) -> (tensor<?x?xf8E4M3FN>, tensor<?x?xf32>)
+  mono.yield %codes, %scale : tensor<?x?xf8E4M3FN>, tensor<?x?xf32>
 }
 
 // Rows of the units' mailbox that hold the inputs of each pair of a row and an expert, of one part of

@@ -15,7 +15,6 @@ mono.schedule @llama3_layer target("gfx950") grid(256 x 512) {
   %TP = mono.param "TP" in [1, 2, 4, 8]                   // tensor parallel ranks
   %CTX = mono.param "CTX" in [32 to 131072] default 4096   // tokens a row may have
   %PAGE = mono.param "PAGE" in [1 to 131072] default 64    // tokens of a cache page
-  %ORDERED = mono.param "ORDERED" in [0 to 1] default 0   // rows are one sequence's next tokens
   %SPLITS = mono.param "SPLITS" in [1 to 1024] default 32  // attention tasks of a row and group
   %rank = mono.ranks [%TP]
 
@@ -69,6 +68,7 @@ mono.schedule @llama3_layer target("gfx950") grid(256 x 512) {
   //===--- mailboxes and regions ----------------------------------------------===//
 
   %qkv = mono.mailbox "qkv" tagged scope(device) slots(1) [%S, %PROJECTED, %DIM] : f32
+  %places = mono.mailbox "places" tagged scope(device) slots(1) [%S * symbol(%KV)] : i32
   %query = mono.mailbox "query" tagged scope(device) slots(1) [%S, %H, %DIM] : bf16
   %new_k = mono.mailbox "new_k" tagged scope(device) slots(1) [%S, %KV, %DIM] : bf16
   %new_v = mono.mailbox "new_v" tagged scope(device) slots(1) [%S, %KV, %DIM] : bf16
@@ -86,6 +86,9 @@ mono.schedule @llama3_layer target("gfx950") grid(256 x 512) {
   //===--- attention ----------------------------------------------------------===//
 
   %eps = arith.constant 1.0e-5 : f32
+  %lastWorkgroup = arith.constant 255 : index
+  mono.call @post_places(%block_table, %positions, %places, %S, %KV, %PAGES, %PAGE, %lastWorkgroup)
+    : (!mono.buffer, !mono.buffer, !mono.mailbox, index, index, index, index, index) -> ()
   mono.call @project_heads(%x, %w_in, %w_qkv, %qkv, %S, %HIDDEN, %PROJECTED, %DIM, %eps)
     : (!mono.buffer, !mono.buffer, !mono.buffer, !mono.mailbox, index, index, index, index, f32) -> ()
 
@@ -104,8 +107,7 @@ mono.schedule @llama3_layer target("gfx950") grid(256 x 512) {
   mono.stage "write_cache" (%t) tasks [%S * symbol(%KV)] base [(%S * symbol(%H)) mod 256] {
     %pos = mono.load %positions[%t floordiv symbol(%KV)] [1] : tensor<1xi32>
     %angles = mono.call @rope_angles(%cos_sin, %pos) : (!mono.buffer, tensor<1xi32>) -> tensor<1x?xf32>
-    %place = mono.call @new_head_row(%block_table, %pos, %t, %KV, %PAGES, %PAGE)
-      : (!mono.buffer, tensor<1xi32>, index, index, index, index) -> tensor<1xi32>
+    %place = mono.receive %places[%t] [1] : tensor<1xi32>
     %rawK = mono.receive %qkv[%t floordiv symbol(%KV), %t mod symbol(%KV) + %H, 0] [1, 1, %DIM] : tensor<1x1x?xf32>
     %k = tensor.collapse_shape %rawK [[0, 1], [2]] : tensor<1x1x?xf32> into tensor<1x?xf32>
     %rotated = mono.call @rope_halves(%k, %angles, %one, %PAIRS)
@@ -124,8 +126,8 @@ mono.schedule @llama3_layer target("gfx950") grid(256 x 512) {
   %dimF = arith.sitofp %dim32 : i32 to f32
   %scale = math.rsqrt %dimF : f32
   %noCap = arith.constant 0.0 : f32
-  %part, %part_max, %part_sum = mono.call @gqa_parts(%query, %new_k, %new_v, %cache_k, %cache_v, %block_table, %positions, %S, %H, %KV, %DIM, %CACHE, %PAGES, %PAGE, %ORDERED, %CTX, %SPLITS, %KEYS, %scale, %noCap)
-    : (!mono.mailbox, !mono.mailbox, !mono.mailbox, !mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, index, index, index, index, index, index, index, index, index, index, index, f32, f32)
+  %part, %part_max, %part_sum = mono.call @gqa_parts(%query, %new_k, %new_v, %places, %cache_k, %cache_v, %block_table, %positions, %S, %H, %KV, %DIM, %PAGES, %PAGE, %CTX, %SPLITS, %KEYS, %scale, %noCap)
+    : (!mono.mailbox, !mono.mailbox, !mono.mailbox, !mono.mailbox, !mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, index, index, index, index, index, index, index, index, index, f32, f32)
     -> (!mono.mailbox, !mono.mailbox, !mono.mailbox)
   mono.call @gqa_combine(%part, %part_max, %part_sum, %heads, %S, %H, %SPLITS, %DIM, %SLICES)
     : (!mono.mailbox, !mono.mailbox, !mono.mailbox, !mono.mailbox, index, index, index, index, index) -> ()

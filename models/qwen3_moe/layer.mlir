@@ -19,7 +19,6 @@ mono.schedule @qwen3_moe_layer target("gfx950") grid(256 x 512) {
   %TP = mono.param "TP" in [1, 2, 4, 8]                   // tensor parallel ranks
   %CTX = mono.param "CTX" in [32 to 131072] default 4096   // tokens a row may have
   %PAGE = mono.param "PAGE" in [1 to 131072] default 64    // tokens of a cache page
-  %ORDERED = mono.param "ORDERED" in [0 to 1] default 0   // rows are one sequence's next tokens
   %SPLITS = mono.param "SPLITS" in [1 to 1024] default 32  // attention tasks of a row and group
   %rank = mono.ranks [%TP]
 
@@ -86,6 +85,7 @@ mono.schedule @qwen3_moe_layer target("gfx950") grid(256 x 512) {
   //===--- mailboxes and regions ----------------------------------------------===//
 
   %qkv = mono.mailbox "qkv" tagged scope(device) slots(1) [%S, %PROJECTED, %DIM] : f32
+  %places = mono.mailbox "places" tagged scope(device) slots(1) [%S * symbol(%KV)] : i32
   %query = mono.mailbox "query" tagged scope(device) slots(1) [%S, %H, %DIM] : bf16
   %new_k = mono.mailbox "new_k" tagged scope(device) slots(1) [%S, %KV, %DIM] : bf16
   %new_v = mono.mailbox "new_v" tagged scope(device) slots(1) [%S, %KV, %DIM] : bf16
@@ -105,13 +105,13 @@ mono.schedule @qwen3_moe_layer target("gfx950") grid(256 x 512) {
   %pair_row = mono.region "pair_row" [%PAIRED] : i32
   %route_ids = mono.region "route_ids" [%S, %CHOSEN] : i32
   %route_weights = mono.region "route_weights" [%S, %CHOSEN] : f32
-  %u = mono.region "u" [%PAIRED, %D_DEPTH] pad(8) : bf16
 
   //===--- attention ----------------------------------------------------------===//
 
   %eps = arith.constant 1.0e-6 : f32
-  %dim32 = arith.index_cast %DIM : index to i32
-  %dimF = arith.sitofp %dim32 : i32 to f32
+  %lastWorkgroup = arith.constant 255 : index
+  mono.call @post_places(%block_table, %positions, %places, %S, %KV, %PAGES, %PAGE, %lastWorkgroup)
+    : (!mono.buffer, !mono.buffer, !mono.mailbox, index, index, index, index, index) -> ()
   mono.call @project_heads(%x, %w_in, %w_qkv, %qkv, %S, %HIDDEN, %PROJECTED, %DIM, %eps)
     : (!mono.buffer, !mono.buffer, !mono.buffer, !mono.mailbox, index, index, index, index, f32) -> ()
 
@@ -121,8 +121,8 @@ mono.schedule @qwen3_moe_layer target("gfx950") grid(256 x 512) {
     %pos = mono.load %positions[%t floordiv symbol(%H)] [1] : tensor<1xi32>
     %angles = mono.call @rope_angles(%cos_sin, %pos) : (!mono.buffer, tensor<1xi32>) -> tensor<1x?xf32>
     %gamma = mono.load %q_norm[0] [%DIM] : tensor<?xbf16>
-    %normed = mono.call @rms_normed(%q, %gamma, %dimF, %eps, %one, %DIM)
-      : (tensor<1x?xf32>, tensor<?xbf16>, f32, f32, index, index) -> tensor<1x?xf32>
+    %normed = mono.call @rms_normed(%q, %gamma, %eps, %one, %DIM)
+      : (tensor<1x?xf32>, tensor<?xbf16>, f32, index, index) -> tensor<1x?xf32>
     %rotated = mono.call @rope_halves(%normed, %angles, %one, %PAIRS)
       : (tensor<1x?xf32>, tensor<1x?xf32>, index, index) -> tensor<1x?xf32>
     %rotated16 = arith.truncf %rotated : tensor<1x?xf32> to tensor<1x?xbf16>
@@ -133,13 +133,12 @@ mono.schedule @qwen3_moe_layer target("gfx950") grid(256 x 512) {
   mono.stage "write_cache" (%t) tasks [%S * symbol(%KV)] base [(%S * symbol(%H)) mod 256] {
     %pos = mono.load %positions[%t floordiv symbol(%KV)] [1] : tensor<1xi32>
     %angles = mono.call @rope_angles(%cos_sin, %pos) : (!mono.buffer, tensor<1xi32>) -> tensor<1x?xf32>
-    %place = mono.call @new_head_row(%block_table, %pos, %t, %KV, %PAGES, %PAGE)
-      : (!mono.buffer, tensor<1xi32>, index, index, index, index) -> tensor<1xi32>
+    %place = mono.receive %places[%t] [1] : tensor<1xi32>
     %rawK = mono.receive %qkv[%t floordiv symbol(%KV), %t mod symbol(%KV) + %H, 0] [1, 1, %DIM] : tensor<1x1x?xf32>
     %k = tensor.collapse_shape %rawK [[0, 1], [2]] : tensor<1x1x?xf32> into tensor<1x?xf32>
     %gamma = mono.load %k_norm[0] [%DIM] : tensor<?xbf16>
-    %normed = mono.call @rms_normed(%k, %gamma, %dimF, %eps, %one, %DIM)
-      : (tensor<1x?xf32>, tensor<?xbf16>, f32, f32, index, index) -> tensor<1x?xf32>
+    %normed = mono.call @rms_normed(%k, %gamma, %eps, %one, %DIM)
+      : (tensor<1x?xf32>, tensor<?xbf16>, f32, index, index) -> tensor<1x?xf32>
     %rotated = mono.call @rope_halves(%normed, %angles, %one, %PAIRS)
       : (tensor<1x?xf32>, tensor<1x?xf32>, index, index) -> tensor<1x?xf32>
     %k16 = arith.truncf %rotated : tensor<1x?xf32> to tensor<1x?xbf16>
@@ -152,10 +151,11 @@ mono.schedule @qwen3_moe_layer target("gfx950") grid(256 x 512) {
     mono.post %v16 to %new_v[%t floordiv symbol(%KV), %t mod symbol(%KV), 0] : tensor<1x?xbf16>
   }
 
+  %dimF = mono.call @size_as_f32(%DIM) : (index) -> f32
   %scale = math.rsqrt %dimF : f32
   %noCap = arith.constant 0.0 : f32
-  %part, %part_max, %part_sum = mono.call @gqa_parts(%query, %new_k, %new_v, %cache_k, %cache_v, %block_table, %positions, %S, %H, %KV, %DIM, %CACHE, %PAGES, %PAGE, %ORDERED, %CTX, %SPLITS, %KEYS, %scale, %noCap)
-    : (!mono.mailbox, !mono.mailbox, !mono.mailbox, !mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, index, index, index, index, index, index, index, index, index, index, index, f32, f32)
+  %part, %part_max, %part_sum = mono.call @gqa_parts(%query, %new_k, %new_v, %places, %cache_k, %cache_v, %block_table, %positions, %S, %H, %KV, %DIM, %PAGES, %PAGE, %CTX, %SPLITS, %KEYS, %scale, %noCap)
+    : (!mono.mailbox, !mono.mailbox, !mono.mailbox, !mono.mailbox, !mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, index, index, index, index, index, index, index, index, index, f32, f32)
     -> (!mono.mailbox, !mono.mailbox, !mono.mailbox)
   mono.call @gqa_combine(%part, %part_max, %part_sum, %heads, %S, %H, %SPLITS, %DIM, %SLICES)
     : (!mono.mailbox, !mono.mailbox, !mono.mailbox, !mono.mailbox, index, index, index, index, index) -> ()
@@ -215,34 +215,11 @@ mono.schedule @qwen3_moe_layer target("gfx950") grid(256 x 512) {
     mono.post %zeros to %units[%t, 0, %UNITS] : tensor<?x?xbf16>
   }
 
-  // 16 units of one group's expert for all rows, with the routing weights applied. Groups past the last
-  // distinct expert read nothing.
-  mono.stage "gate_up" (%t) tasks [%GROUPS * symbol(%TILES)] base [0] {
-    %expert = mono.load %groups[%t floordiv symbol(%TILES)] [1] : tensor<1xi32>
-    %w = mono.stream %w_gate_up[0, (%t mod symbol(%TILES)) * 32, 0] [%EXPERTS, 32, %HIDDEN] scaled %w_gate_up_scale groups(%expert : tensor<1xi32>) split_k(8)
-    %both = mono.contract %row[0, 0] [%S, %HIDDEN], %w : tensor<?x32xf32>
-    %gate = tensor.extract_slice %both[0, 0] [%S, 16] [1, 1] : tensor<?x32xf32> to tensor<?x16xf32>
-    %up = tensor.extract_slice %both[0, 16] [%S, 16] [1, 1] : tensor<?x32xf32> to tensor<?x16xf32>
-    %weight1 = mono.load %group_weight[%t floordiv symbol(%TILES), 0] [1, %S] : tensor<1x?xf32>
-    %weight = tensor.collapse_shape %weight1 [[0, 1]] : tensor<1x?xf32> into tensor<?xf32>
-    %unit = mono.call @swiglu(%gate, %up, %weight, %S, %sixteen)
-      : (tensor<?x16xf32>, tensor<?x16xf32>, tensor<?xf32>, index, index) -> tensor<?x16xf32>
-    %unit16 = arith.truncf %unit : tensor<?x16xf32> to tensor<?x16xbf16>
-    mono.post %unit16 to %units[%t floordiv symbol(%TILES), 0, (%t mod symbol(%TILES)) * 16] : tensor<?x16xbf16>
-  }
-
-  // 16 columns of the output over all experts, one after the other.
-  mono.stage "down" (%t) tasks [%HIDDEN floordiv 16] base [0] {
-    %list = mono.load %groups[0] [%GROUPS] : tensor<?xi32>
-    %w = mono.stream %w_down[0, %t * 16, 0] [%EXPERTS, 16, %D_DEPTH] scaled %w_down_scale groups(%list : tensor<?xi32>) split_k(8)
-    %rows = mono.load %pair_row[0] [%PAIRED] : tensor<?xi32>
-    %pair = mono.load %group_pair[0, 0] [%GROUPS, %S] : tensor<?x?xi32>
-    mono.receive_rows %units at %rows into %u : tensor<?xi32>
-    %product = mono.contract %u[0, 0] [%PAIRED, %D_DEPTH] rows(%pair : tensor<?x?xi32>), %w : tensor<?x16xf32>
-    %rounded = arith.truncf %product : tensor<?x16xf32> to tensor<?x16xbf16>
-    mono.post %rounded to %mlp_partial[%rank, 0, %t * 16] : tensor<?x16xbf16>
-  }
-
+  %first = arith.constant 0 : index
+  mono.call @experts_gate_up(%row, %w_gate_up, %w_gate_up_scale, %groups, %group_weight, %units, %GROUPS, %TILES, %S, %HIDDEN, %EXPERTS, %first)
+    : (!mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, !mono.mailbox, index, index, index, index, index, index) -> ()
+  mono.call @experts_down(%units, %w_down, %w_down_scale, %groups, %group_pair, %pair_row, %mlp_partial, %rank, %GROUPS, %PAIRED, %S, %HIDDEN, %D_DEPTH, %EXPERTS, %first)
+    : (!mono.mailbox, !mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, !mono.mailbox, index, index, index, index, index, index, index, index) -> ()
   mono.call @add_output(%mlp_partial, %stream, %y, %TP, %S, %HIDDEN)
     : (!mono.mailbox, !mono.buffer, !mono.buffer, index, index, index) -> ()
 }

@@ -1,4 +1,4 @@
-// Each case breaks one rule of MXFP4 weights: their operands, mono.stream, mono.contract.
+// Each case breaks one rule of weights with scales: their operands, mono.stream, mono.contract.
 // RUN: mono-opt %s -split-input-file -verify-diagnostics
 
 mono.schedule @codes_row_major target("gfx950") grid(1 x 64) {
@@ -384,5 +384,93 @@ mono.schedule @mapped_result target("gfx950") grid(1 x 64) {
     %e = mono.stream %w[0, 0, 0] [2, 16, 128] scaled %ws groups(%list : tensor<2xi32>) split_k(1)
     // expected-error @below {{expected result type 'tensor<3x16xf32>', but got 'tensor<4x16xf32>'}}
     %y = mono.contract %r[0, 0] [4, 128] rows(%map : tensor<2x3xi32>), %e : tensor<4x16xf32>
+  }
+}
+
+// -----
+
+mono.schedule @blocks_of_codes_of_4_bits target("gfx950") grid(1 x 64) {
+  %w = mono.operand "w" read weight [128, 256] : f4E2M1FN, #mono.mfma_rows<16>
+  %ws = mono.operand "ws" read weight [1, 2] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{expected weights of f8E4M3FN for scales of f32, but operand 'w' has 'f4E2M1FN'}}
+    %e = mono.stream %w[0, 0] [16, 128] scaled %ws split_k(1)
+  }
+}
+
+// -----
+
+// 144 rows begin a second row of blocks.
+mono.schedule @scales_of_whole_blocks_only target("gfx950") grid(1 x 64) {
+  %w = mono.operand "w" read weight [144, 256] : f8E4M3FN, #mono.mfma_rows<16>
+  // expected-note @below {{declared here}}
+  %ws = mono.operand "ws" read weight [1, 2] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{expected a row-major operand 'tensor<2x2xf32>', a scale for each block of 128 x 128 of operand 'w', but operand 'ws' is 'tensor<1x2xf32>'}}
+    %e = mono.stream %w[0, 0] [16, 128] scaled %ws split_k(1)
+  }
+}
+
+// -----
+
+mono.schedule @depth_of_a_block target("gfx950") grid(1 x 64) {
+  %w = mono.operand "w" read weight [128, 256] : f8E4M3FN, #mono.mfma_rows<16>
+  %ws = mono.operand "ws" read weight [1, 2] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{expected a depth that is a multiple of 128, a block that shares an f32 scale, but got 192}}
+    %e = mono.stream %w[0, 0] [16, 192] scaled %ws split_k(1)
+  }
+}
+
+// -----
+
+mono.schedule @offset_in_a_block_of_weights target("gfx950") grid(1 x 64) {
+  %w = mono.operand "w" read weight [128, 256] : f8E4M3FN, #mono.mfma_rows<16>
+  %ws = mono.operand "ws" read weight [1, 2] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{expected an offset on axis 1 that is a multiple of 128, a block that shares an f32 scale, but got 64}}
+    %e = mono.stream %w[0, 64] [16, 128] scaled %ws split_k(1)
+  }
+}
+
+// -----
+
+mono.schedule @scales_of_32_with_blocks target("gfx950") grid(1 x 64) {
+  %w = mono.operand "w" read weight [128, 256] : f8E4M3FN, #mono.mfma_rows<16>
+  %ws = mono.operand "ws" read weight [1, 2] : f32
+  %r = mono.region "r" [4, 256] : f8E4M3FN
+  // expected-note @below {{declared here}}
+  %s = mono.region "scales" [4, 8] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %e = mono.stream %w[0, 0] [16, 256] scaled %ws split_k(1)
+    // expected-error @below {{expected a region of f32 with a scale for each 128 columns of region 'r', but region 'scales' is something else}}
+    %y = mono.contract %r[0, 0] [4, 256] scaled %s, %e : tensor<4x16xf32>
+  }
+}
+
+// -----
+
+mono.schedule @offset_in_a_block_of_activations target("gfx950") grid(1 x 64) {
+  %w = mono.operand "w" read weight [128, 256] : f8E4M3FN, #mono.mfma_rows<16>
+  %ws = mono.operand "ws" read weight [1, 2] : f32
+  %r = mono.region "r" [4, 256] : f8E4M3FN
+  %s = mono.region "scales" [4, 2] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %e = mono.stream %w[0, 0] [16, 128] scaled %ws split_k(1)
+    // expected-error @below {{expected a depth offset that is a multiple of 128 elements (a scale), but got 32}}
+    %y = mono.contract %r[0, 32] [4, 128] scaled %s, %e : tensor<4x16xf32>
+  }
+}
+
+// -----
+
+mono.schedule @operand_times_blocks target("gfx950") grid(1 x 64) {
+  %w = mono.operand "w" read weight [128, 256] : f8E4M3FN, #mono.mfma_rows<16>
+  %ws = mono.operand "ws" read weight [1, 2] : f32
+  %x = mono.operand "x" read [4, 256] : bf16
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %e = mono.stream %w[0, 0] [16, 256] scaled %ws split_k(1)
+    // expected-error @below {{expected activations in a region for weights with scales, but got operand 'x'}}
+    %y = mono.contract %x[0, 0] [4, 256], %e : tensor<4x16xf32>
   }
 }

@@ -1,4 +1,4 @@
-// Each case breaks one rule of mono.gather, mono.scatter or mono.receive_rows.
+// Each case breaks one rule of mono.gather, mono.distinct, mono.scatter or mono.receive_rows.
 // RUN: mono-opt %s -split-input-file -verify-diagnostics
 
 mono.schedule @index_axes target("gfx950") grid(1 x 64) {
@@ -67,10 +67,12 @@ mono.schedule @fresh_operand target("gfx950") grid(1 x 64) {
   %a = mono.operand "a" read [4, 64] : f32
   %n = mono.operand "n" read [4, 64] : f32
   %i = mono.operand "i" read [2] : i32
+  %p = mono.operand "p" read [4] : i32
   mono.stage "s" (%t) tasks [1] base [0] {
     %rows = mono.load %i[0] [2] : tensor<2xi32>
+    %new = mono.load %p[0] [4] : tensor<4xi32>
     // expected-error @below {{expected a region with rows like those of operand 'a' after 'or', but got operand 'n'}}
-    %v = mono.gather %a or %n at %rows : tensor<2xi32> -> tensor<2x64xf32>
+    %v = mono.gather %a or %n places(%new : tensor<4xi32>) at %rows : tensor<2xi32> -> tensor<2x64xf32>
   }
 }
 
@@ -80,10 +82,12 @@ mono.schedule @fresh_columns target("gfx950") grid(1 x 64) {
   %a = mono.operand "a" read [4, 64] : f32
   %n = mono.region "n" [4, 32] : f32
   %i = mono.operand "i" read [2] : i32
+  %p = mono.operand "p" read [4] : i32
   mono.stage "s" (%t) tasks [1] base [0] {
     %rows = mono.load %i[0] [2] : tensor<2xi32>
+    %new = mono.load %p[0] [4] : tensor<4xi32>
     // expected-error @below {{expected a region with rows like those of operand 'a' after 'or', but got region 'n'}}
-    %v = mono.gather %a or %n at %rows : tensor<2xi32> -> tensor<2x64xf32>
+    %v = mono.gather %a or %n places(%new : tensor<4xi32>) at %rows : tensor<2xi32> -> tensor<2x64xf32>
   }
 }
 
@@ -93,10 +97,12 @@ mono.schedule @fresh_element target("gfx950") grid(1 x 64) {
   %a = mono.operand "a" read [4, 64] : f32
   %n = mono.region "n" [4, 64] : i32
   %i = mono.operand "i" read [2] : i32
+  %p = mono.operand "p" read [4] : i32
   mono.stage "s" (%t) tasks [1] base [0] {
     %rows = mono.load %i[0] [2] : tensor<2xi32>
+    %new = mono.load %p[0] [4] : tensor<4xi32>
     // expected-error @below {{expected a region with rows like those of operand 'a' after 'or', but got region 'n'}}
-    %v = mono.gather %a or %n at %rows : tensor<2xi32> -> tensor<2x64xf32>
+    %v = mono.gather %a or %n places(%new : tensor<4xi32>) at %rows : tensor<2xi32> -> tensor<2x64xf32>
   }
 }
 
@@ -106,10 +112,60 @@ mono.schedule @fresh_elements target("gfx950") grid(1 x 64) {
   %a = mono.operand "a" read [4, 64] : f32
   %n = mono.region "n" [4, 64] : f32
   %i = mono.operand "i" read [2] : i32
+  %p = mono.operand "p" read [4] : i32
   mono.stage "s" (%t) tasks [1] base [0] {
     %rows = mono.load %i[0] [2] : tensor<2xi32>
+    %new = mono.load %p[0] [4] : tensor<4xi32>
     // expected-error @below {{expected whole rows with 'or', but got a result of 1 axis}}
-    %v = mono.gather %a or %n at %rows : tensor<2xi32> -> tensor<2xf32>
+    %v = mono.gather %a or %n places(%new : tensor<4xi32>) at %rows : tensor<2xi32> -> tensor<2xf32>
+  }
+}
+
+// -----
+
+mono.schedule @places_of_other_rows target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [4, 64] : f32
+  %n = mono.region "n" [2, 3, 64] : f32
+  %i = mono.operand "i" read [2] : i32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %rows = mono.load %i[0] [2] : tensor<2xi32>
+    // expected-error @below {{expected a place for each row of region 'n', but got 2 for 6}}
+    %v = mono.gather %a or %n places(%rows : tensor<2xi32>) at %rows : tensor<2xi32> -> tensor<2x64xf32>
+  }
+}
+
+// -----
+
+mono.schedule @rows_without_places target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [4, 64] : f32
+  %n = mono.region "n" [2, 64] : f32
+  %i = mono.operand "i" read [2] : i32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %rows = mono.load %i[0] [2] : tensor<2xi32>
+    // expected-error @below {{expected a region of rows and their places, or neither}}
+    %v = "mono.gather"(%a, %n, %rows) <{operandSegmentSizes = array<i32: 1, 1, 0, 1, 0>}> : (!mono.buffer, !mono.buffer, tensor<2xi32>) -> tensor<2x64xf32>
+  }
+}
+
+// -----
+
+mono.schedule @axes_of_places target("gfx950") grid(1 x 64) {
+  %i = mono.operand "i" read [2, 2] : i32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %rows = mono.load %i[0, 0] [2, 2] : tensor<2x2xi32>
+    // expected-error @below {{expected indices of 1 axis, but got 2}}
+    %v = mono.distinct %rows : tensor<2x2xi32>
+  }
+}
+
+// -----
+
+mono.schedule @too_many_places target("gfx950") grid(1 x 64) {
+  %i = mono.operand "i" read [257] : i32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %rows = mono.load %i[0] [257] : tensor<257xi32>
+    // expected-error @below {{expected at most 256 places, but got 257}}
+    %v = mono.distinct %rows : tensor<257xi32>
   }
 }
 

@@ -190,3 +190,13 @@ mono.routine @yield_count(%x : f32) -> f32 {
 mono.routine @yield_type(%x : i32) -> f32 {
   mono.yield %x : i32
 }
+
+// -----
+
+mono.schedule @division_in_brackets target("gfx950") grid(1 x 64) {
+  %S = mono.param "S" in [1, 2]
+  // expected-error @below {{expected ']' in affine map}}
+  // expected-note @below {{brackets take sums of parameters, the task and the rank, with *, floordiv, ceildiv and mod by a number or symbol(%parameter)}}
+  mono.stage "s" (%t) tasks [%S / 2] base [0] {
+  }
+}

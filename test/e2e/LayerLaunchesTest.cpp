@@ -70,7 +70,7 @@ void advance(LayerCase &layerCase, const RankOutputs &now, int32_t step, uint64_
 
 struct Advance {
   const char *name;
-  int64_t ordered;
+  bool ordered;
   std::vector<int32_t> start; ///< positions of the first launch
   int32_t step;
 };
@@ -81,11 +81,12 @@ class LayerLaunches : public testing::TestWithParam<Advance> {};
 
 TEST_P(LayerLaunches, TenInARowEqualTenSingleOnes) {
   const auto &[name, ordered, start, step] = GetParam();
-  auto code = compileLayer(tinyLayer(static_cast<int64_t>(start.size()), /*ranks=*/2, ordered));
+  auto code = compileLayer(tinyLayer(static_cast<int64_t>(start.size()), /*ranks=*/2));
   ASSERT_TRUE(bool(code)) << llvm::toString(code.takeError());
   auto lasting = LayerOnEmulator::create(*code);
   ASSERT_TRUE(bool(lasting)) << llvm::toString(lasting.takeError());
-  const LayerSizes &sizes = lasting->sizes;
+  LayerSizes sizes = lasting->sizes;
+  sizes.ordered = ordered;
   LayerCase layerCase{sizes, syntheticParams(sizes.hidden, sizes.moe, 5),
                       syntheticInputs(sizes, 5, start), std::nullopt, /*allExperts=*/true};
   provideAll(*lasting->group, *makeLayerProblem(layerCase));
@@ -110,8 +111,8 @@ TEST_P(LayerLaunches, TenInARowEqualTenSingleOnes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, LayerLaunches,
-                         testing::Values(Advance{"independent", 0, {58, 0, 120, 246}, 1},
-                                         Advance{"ordered", 1, {40, 41, 42, 43}, 4}),
+                         testing::Values(Advance{"independent", false, {58, 0, 120, 246}, 1},
+                                         Advance{"ordered", true, {40, 41, 42, 43}, 4}),
                          [](const auto &info) { return std::string(info.param.name); });
 
 /// Relative difference of rows of a bf16 output.
@@ -123,7 +124,7 @@ double distance(const Outputs &a, const Outputs &b, const char *name, size_t row
 TEST(SharedProjections, AgreeWithRepeatedOnes) {
   Outputs outputs[2];
   for (int64_t sharded : {0, 1}) {
-    Params params = tinyLayer(4, /*ranks=*/2, 0);
+    Params params = tinyLayer(4, /*ranks=*/2);
     params.emplace_back("SHARD_A", sharded);
     auto code = compileLayer(params);
     ASSERT_TRUE(bool(code)) << llvm::toString(code.takeError());
@@ -158,7 +159,7 @@ protected:
 TEST_P(SharedMailboxes, OfFourAndEightRows) {
   std::vector<uint8_t> codes[2];
   for (size_t i : {0, 1}) {
-    auto code = compileLayer(tinyLayer(i == 0 ? 8 : 4, /*ranks=*/2, 0));
+    auto code = compileLayer(tinyLayer(i == 0 ? 8 : 4, /*ranks=*/2));
     ASSERT_TRUE(bool(code)) << llvm::toString(code.takeError());
     codes[i] = std::move(*code);
   }
@@ -193,8 +194,7 @@ INSTANTIATE_TEST_SUITE_P(Memories, SharedMailboxes, testing::Values(0, 1, 2, 3),
 
 /// Two kernels on the same devices, each with its own mailboxes and caches.
 TEST(AlternatingLayers, AreAsTheyAreAlone) {
-  auto codeOfFour = compileLayer(tinyLayer(4, 2, 0)),
-       codeOfEight = compileLayer(tinyLayer(8, 2, 0));
+  auto codeOfFour = compileLayer(tinyLayer(4, 2)), codeOfEight = compileLayer(tinyLayer(8, 2));
   ASSERT_TRUE(codeOfFour && codeOfEight);
   auto four = LayerOnEmulator::create(*codeOfFour);
   ASSERT_TRUE(bool(four)) << llvm::toString(four.takeError());

@@ -56,7 +56,8 @@ Values sideBySide(std::initializer_list<Values> parts, size_t rows) {
 
 struct Launch {
   const char *name;
-  int64_t ordered, context;
+  bool ordered;
+  int64_t context;
   int64_t sharded = 0; ///< SHARD_A
   int64_t mxAttention = 0, mxActivations = 0;
 };
@@ -125,7 +126,7 @@ protected:
 };
 
 void LayerMailboxes::SetUp() {
-  Params params = tinyLayer(/*rows=*/4, /*ranks=*/2, GetParam().ordered);
+  Params params = tinyLayer(/*rows=*/4, /*ranks=*/2);
   for (auto &[name, value] : params)
     if (name == "CTX")
       value = GetParam().context;
@@ -137,6 +138,7 @@ void LayerMailboxes::SetUp() {
   auto run = LayerOnEmulator::create(*code);
   ASSERT_TRUE(bool(run)) << llvm::toString(run.takeError());
   sizes = run->sizes;
+  sizes.ordered = GetParam().ordered;
   layerCase = randomLayerCase(sizes, 21);
   auto problem = makeLayerProblem(layerCase);
   ASSERT_FALSE(bool(provide(*run->group, *problem, OperandAccess::Read)));
@@ -490,13 +492,14 @@ TEST_P(LayerMailboxes, HoldWhatTheStagesOfTheReferenceGive) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Layers, LayerMailboxes,
-                         testing::Values(Launch{"independent", 0, 256}, Launch{"ordered", 1, 256},
-                                         Launch{"in_sections", 0, 32768},
-                                         Launch{"sharded", 0, 256, /*sharded=*/1},
-                                         Launch{"mxfp8_attention", 0, 256, 0, 1, 0},
-                                         Launch{"mxfp8_activations", 0, 256, 0, 0, 1},
-                                         Launch{"mxfp8_both", 1, 256, 0, 1, 1},
-                                         Launch{"sharded_mxfp8", 0, 256, 1, 1, 1}),
+                         testing::Values(Launch{"independent", false, 256},
+                                         Launch{"ordered", true, 256},
+                                         Launch{"in_sections", false, 32768},
+                                         Launch{"sharded", false, 256, /*sharded=*/1},
+                                         Launch{"mxfp8_attention", false, 256, 0, 1, 0},
+                                         Launch{"mxfp8_activations", false, 256, 0, 0, 1},
+                                         Launch{"mxfp8_both", true, 256, 0, 1, 1},
+                                         Launch{"sharded_mxfp8", false, 256, 1, 1, 1}),
                          [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace

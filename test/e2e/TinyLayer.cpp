@@ -6,12 +6,11 @@ using namespace llvm;
 
 namespace mono::test {
 
-models::Params tinyLayer(int64_t rows, int64_t ranks, int64_t ordered) {
-  return {{"S", rows},     {"TP", ranks},      {"ORDERED", ordered}, {"CTX", 256},
-          {"PAGE", 16},    {"SPLITS", 2},      {"HIDDEN", 512},      {"HEADS", 16},
-          {"Q_LORA", 256}, {"KV_LORA", 128},   {"NOPE", 64},         {"ROPE", 32},
-          {"V_DIM", 64},   {"INDEX_HEADS", 8}, {"INDEX_DIM", 64},    {"TOPK", 64},
-          {"EXPERTS", 16}, {"MOE", 256},       {"CHOSEN", 4}};
+models::Params tinyLayer(int64_t rows, int64_t ranks) {
+  return {{"S", rows},     {"TP", ranks}, {"CTX", 256},       {"PAGE", 16},      {"SPLITS", 2},
+          {"HIDDEN", 512}, {"HEADS", 16}, {"Q_LORA", 256},    {"KV_LORA", 128},  {"NOPE", 64},
+          {"ROPE", 32},    {"V_DIM", 64}, {"INDEX_HEADS", 8}, {"INDEX_DIM", 64}, {"TOPK", 64},
+          {"EXPERTS", 16}, {"MOE", 256},  {"CHOSEN", 4}};
 }
 
 Expected<std::vector<uint8_t>> compileLayer(const models::Params &params) {

@@ -10,7 +10,7 @@ namespace mono::test {
 
 /// Parameters of models/glm5/layer.mlir: contexts of 256 tokens in pages of 16, 64 chosen, in two
 /// splits.
-models::Params tinyLayer(int64_t rows, int64_t ranks, int64_t ordered);
+models::Params tinyLayer(int64_t rows, int64_t ranks);
 
 /// The code object; diagnostics go to stderr.
 llvm::Expected<std::vector<uint8_t>> compileLayer(const models::Params &params);

@@ -41,7 +41,6 @@ Manifest manifestOf(const DecoderModel &model, const DecoderSizes &sizes) {
   param("TP", sizes.ranks);
   param("CTX", sizes.context);
   param("PAGE", sizes.page);
-  param("ORDERED", sizes.ordered);
   param("SPLITS", sizes.splits);
   param("HIDDEN", sizes.hidden);
   param("HEADS", sizes.heads);
@@ -246,7 +245,7 @@ TEST(DecoderSizes, OperandsAreChecked) {
   manifest.operands[0].type.shape[1] = 64;
   EXPECT_EQ(fault(llama3, manifest), "operand 'x': expected bf16 [1, 128], but got bf16 [1, 64]");
   manifest = manifestOf(llama3, smallSizes());
-  manifest.params.erase(manifest.params.begin() + 8);
+  manifest.params.erase(manifest.params.begin() + 7);
   EXPECT_EQ(fault(llama3, manifest), "kernel 'llama3_layer' has no parameter 'KV_HEADS'");
 }
 

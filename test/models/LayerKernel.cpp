@@ -52,7 +52,6 @@ Manifest layerManifest(const LayerSizes &sizes) {
                              {"TP", sizes.ranks},
                              {"CTX", sizes.context},
                              {"PAGE", sizes.page},
-                             {"ORDERED", sizes.ordered},
                              {"INDEXER", sizes.indexer},
                              {"SHARD_A", sizes.sharded},
                              {"ATTN", sizes.mxAttention},

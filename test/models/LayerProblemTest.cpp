@@ -2,6 +2,7 @@
 // and golden cases, and every kind of wrong output must fail.
 #include "models/BFloat16.h"
 #include "models/glm5/LayerCheck.h"
+#include "models/glm5/LayerVariants.h"
 #include "test/models/LayerKernel.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -40,12 +41,12 @@ class LayerVariant : public testing::TestWithParam<Variant> {};
 
 TEST_P(LayerVariant, PassesAKernelThatKnowsOnlyOperands) {
   LayerSizes sizes = test::smallLayerSizes();
-  sizes.ordered = GetParam().ordered;
   sizes.indexer = GetParam().indexer;
   sizes.sharded = GetParam().sharded;
   Manifest manifest = test::layerManifest(sizes);
   for (uint64_t seed : {1, 2}) {
-    auto problem = randomLayer(manifest, seed);
+    auto problem = GetParam().ordered ? variantOfLayer(manifest, "ordered", seed)
+                                      : randomLayer(manifest, seed);
     ASSERT_TRUE(bool(problem)) << llvm::toString(problem.takeError());
     EXPECT_EQ(faultsOf(**problem, test::runLayer(manifest, **problem)), Names{}) << seed;
   }

@@ -110,7 +110,7 @@ TEST_P(LegalChange, IndependentStagesInAnotherOrder) {
       if (index >= pairs.size())
         return 0;
       more = true;
-      pairs[index].second->moveBefore(pairs[index].first);
+      pairs[index].first->moveAfter(pairs[index].second); // behind what both of them use
       return 1;
     });
   }

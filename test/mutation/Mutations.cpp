@@ -363,6 +363,38 @@ std::optional<std::string> moveOp(ScheduleOp schedule, Random &random) {
   return nameOf(*op) + " in front of " + nameOf(*target);
 }
 
+//===----------------------------------------------------------------------===//
+// Indices
+//===----------------------------------------------------------------------===//
+
+/// Other data says which rows an op is about: an earlier tensor of as many indices.
+std::optional<std::string> exchangeRows(ScheduleOp schedule, Random &random) {
+  SmallVector<OpOperand *> uses;
+  schedule.walk([&](Operation *op) {
+    if (!isa<GatherOp, ScatterOp, ReceiveRowsOp, DistinctOp>(op))
+      return;
+    for (OpOperand &operand : op->getOpOperands()) {
+      auto type = dyn_cast<RankedTensorType>(operand.get().getType());
+      if (type && type.getElementType().isInteger(32))
+        uses.push_back(&operand);
+    }
+  });
+  auto use = pick<OpOperand *>(random, uses);
+  if (!use)
+    return std::nullopt;
+  Operation *op = (*use)->getOwner();
+  SmallVector<Value> others;
+  for (Operation &earlier : llvm::make_range(op->getBlock()->begin(), op->getIterator()))
+    for (Value result : earlier.getResults())
+      if (result.getType() == (*use)->get().getType() && result != (*use)->get())
+        others.push_back(result);
+  auto other = pick<Value>(random, others);
+  if (!other)
+    return std::nullopt;
+  (*use)->set(*other);
+  return "rows of " + nameOf(op) + " from " + nameOf(other->getDefiningOp());
+}
+
 struct Mutation {
   StringRef name;
   std::optional<std::string> (*make)(ScheduleOp, Random &);
@@ -388,6 +420,7 @@ constexpr Mutation mutations[] = {
     {"workgroups changed", changeGrid},
     {"threads changed", changeThreads},
     {"op moved", moveOp},
+    {"rows exchanged", exchangeRows},
 };
 
 } // namespace

@@ -62,7 +62,7 @@ mono.schedule @activation target("gfx950") grid(1 x 256) {
     gpu.write("weight", weight);
     for (const char *name : {"sigmoid", "silu", "gelu", "gelu_tanh", "swiglu"})
       gpu.write(name, std::vector<float>(x.size(), NAN));
-    gpu.launch();
+    gpu.launchOnAnyMemory();
   }
 
   /// Relative to the value, in units of 2^-24, but for what is below f32's normal range.

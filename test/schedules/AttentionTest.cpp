@@ -1,7 +1,7 @@
 // schedules/attention.mlir: softmax in parts, put together, against the softmax of the whole in
 // double precision.
 #include "models/BFloat16.h"
-#include "test/lowering/Device/OneGpu.h"
+#include "test/schedules/OneCall.h"
 
 #include <cmath>
 #include <random>
@@ -87,7 +87,7 @@ mono.schedule @mla target("gfx950") grid(8 x 256) {
     v = toBf16(normal(random));
   gpu.write("score", score);
   gpu.write("value", value);
-  gpu.launch();
+  gpu.launchOnAnyMemory();
   auto numerator = gpu.read<uint16_t>("numerator", score.size());
   auto maximum = gpu.read<float>("maximum", s.parts * s.heads),
        sum = gpu.read<float>("sum", s.parts * s.heads),
@@ -133,5 +133,109 @@ mono.schedule @mla target("gfx950") grid(8 x 256) {
 INSTANTIATE_TEST_SUITE_P(Shapes, Mla,
                          testing::Values(Shape{8, 64, 4, 64}, Shape{3, 32, 1, 40},
                                          Shape{16, 64, 3, 128}, Shape{1, 96, 8, 32}));
+
+TEST(Softcap, IsTheTanh) {
+  std::vector<float> x;
+  for (int i = 0; i < 5 * 60; ++i)
+    x.push_back(float(i - 150) * 1.7f); // far past the cap on both sides
+  auto capped = [&](const char *cap) {
+    return OneCall("attention", "softcap", {{"x", {5, 60}}}, {"x", cap, "5", "60"},
+                   {{"y", {5, 60}}})
+        .with("x", x)
+        .run()
+        .result<float>("y");
+  };
+  std::vector<float> y = capped("30.0");
+  for (size_t i = 0; i < x.size(); ++i) {
+    // A quotient, a tanh of a few ulps, a product.
+    double expected = 30 * std::tanh(double(x[i]) / 30);
+    EXPECT_NEAR(y[i], expected, 16 * std::exp2(-24) * std::abs(expected)) << x[i];
+  }
+  EXPECT_EQ(capped("0.0"), x);
+}
+
+/// Factors of the parts of a head; a part without keys has sum 0 and the maximum -1e30.
+class PartFactors : public testing::TestWithParam<int> {
+protected:
+  int64_t parts = GetParam();
+  std::vector<float> max, sum;
+
+  void SetUp() override {
+    std::mt19937 random{uint32_t(parts)};
+    std::normal_distribution<float> normal;
+    for (int i = 0; i < parts; ++i) {
+      bool isEmpty = i > 0 && i == parts - 1;
+      max.push_back(isEmpty ? -1.0e30f : 10 * normal(random));
+      sum.push_back(isEmpty ? 0 : 1 + std::abs(normal(random)));
+    }
+  }
+
+  /// Exponentials of differences up to 60, whose roundings count as much; then a sum.
+  void check(const std::vector<float> &factors, double sink) {
+    double most = sink, total = 0;
+    for (float m : max)
+      most = std::max<double>(most, m);
+    for (int i = 0; i < parts; ++i)
+      total += std::exp(max[i] - most) * sum[i];
+    total += std::exp(sink - most);
+    for (int i = 0; i < parts; ++i) {
+      double expected = std::exp(max[i] - most) / total;
+      EXPECT_NEAR(factors[i], expected, (64 + parts) * std::exp2(-24) * expected + std::exp2(-126))
+          << i;
+    }
+  }
+};
+
+TEST_P(PartFactors, AreTheShares) {
+  std::vector<float> y =
+      OneCall("attention", "part_factors", {{"max", {1, parts}}, {"sum", {1, parts}}},
+              {"max", "sum", std::to_string(parts)}, {{"y", {1, parts}}})
+          .with("max", max)
+          .with("sum", sum)
+          .run()
+          .result<float>("y");
+  check(y, -INFINITY);
+}
+
+TEST_P(PartFactors, WithASink) {
+  for (float sink : {-5.0f, 30.0f}) {
+    std::vector<float> y =
+        OneCall("attention", "part_factors_with_sink",
+                {{"max", {1, parts}}, {"sum", {1, parts}}, {"sink", {1}}},
+                {"max", "sum", "sink", std::to_string(parts)}, {{"y", {1, parts}}})
+            .with("max", max)
+            .with("sum", sum)
+            .with("sink", std::vector<float>{sink})
+            .run()
+            .result<float>("y");
+    check(y, sink);
+  }
+}
+
+TEST_P(PartFactors, WeighTheValues) {
+  constexpr int kColumns = 24;
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(parts * kColumns);
+  for (float &value : values)
+    value = normal(random);
+  std::vector<float> y =
+      OneCall("attention", "add_parts", {{"values", {parts, kColumns}}, {"factor", {1, parts}}},
+              {"values", "factor", std::to_string(parts), "24"}, {{"y", {kColumns}}})
+          .with("values", values)
+          .with("factor", sum)
+          .run()
+          .result<float>("y");
+  for (int c = 0; c < kColumns; ++c) {
+    double expected = 0, magnitude = 0;
+    for (int i = 0; i < parts; ++i) {
+      expected += double(values[i * kColumns + c]) * sum[i];
+      magnitude += std::abs(double(values[i * kColumns + c]) * sum[i]);
+    }
+    EXPECT_NEAR(y[c], expected, (parts + 1) * std::exp2(-24) * magnitude) << c;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Parts, PartFactors, testing::Values(1, 2, 7, 32));
 
 } // namespace

@@ -1,5 +1,5 @@
 // schedules/experts.mlir against loops over the choices of a batch.
-#include "test/lowering/Device/OneGpu.h"
+#include "test/schedules/OneCall.h"
 
 #include <algorithm>
 #include <random>
@@ -86,7 +86,7 @@ mono.schedule @experts target("gfx950") grid(1 x 512) {
     value = any(random);
   gpu.write("ids", ids);
   gpu.write("share", share);
-  gpu.launch();
+  gpu.launchOnAnyMemory();
 
   // The shared expert, then the distinct chosen ones.
   std::vector<int32_t> list{s.experts};
@@ -115,5 +115,63 @@ mono.schedule @experts target("gfx950") grid(1 x 512) {
 INSTANTIATE_TEST_SUITE_P(Batches, Experts,
                          testing::Values(Shape{4, 8, 256}, Shape{8, 8, 256}, Shape{1, 8, 256},
                                          Shape{8, 8, 256, true}, Shape{3, 2, 7}, Shape{8, 8, 9}));
+
+/// Without a shared expert: the list alone, and as many entries as there are experts at most.
+TEST(DistinctExperts, RiseAndEnd) {
+  auto distinct = [](std::vector<int32_t> ids, const char *experts, int64_t most) {
+    std::string pairs = std::to_string(ids.size());
+    return OneCall("experts", "distinct_experts", {{"ids", {2, int64_t(ids.size() / 2)}, "i32"}},
+                   {"ids", experts, pairs, std::to_string(most)}, {{"y", {most}, "i32"}})
+        .with("ids", ids)
+        .run()
+        .result<int32_t>("y");
+  };
+  EXPECT_EQ(distinct({5, 9, 0, 5}, "16", 4), (std::vector<int32_t>{0, 5, 9, -1}));
+  EXPECT_EQ(distinct({0, 1, 2, 0, 1, 2}, "3", 3), (std::vector<int32_t>{0, 1, 2}));
+  EXPECT_EQ(distinct({7, 7}, "8", 2), (std::vector<int32_t>{7, -1}));
+}
+
+/// The regions hold what the routines give that are called one by one above.
+TEST(StoreGroups, FillTheRegions) {
+  OneGpu gpu(R"(mono.import "schedules/experts.mlir"
+mono.schedule @groups target("gfx950") grid(1 x 256) {
+  %count = arith.constant 5 : index
+  %rows = arith.constant 2 : index
+  %chosen = arith.constant 3 : index
+  %pairs = arith.constant 6 : index
+  %groups = mono.operand "groups" read [5] : i32
+  %choices = mono.operand "choices" read [2, 3] : i32
+  %share = mono.operand "share" read [2, 3] : f32
+  %weight = mono.operand "weight" write [5, 2] : f32
+  %pair = mono.operand "pair" write [5, 2] : i32
+  %place = mono.operand "place" write [6] : i32
+  %rw = mono.region "rw" [5, 2] : f32
+  %rp = mono.region "rp" [5, 2] : i32
+  %rl = mono.region "rl" [6] : i32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %g = mono.load %groups[0] [5] : tensor<5xi32>
+    %c = mono.load %choices[0, 0] [2, 3] : tensor<2x3xi32>
+    %w = mono.load %share[0, 0] [2, 3] : tensor<2x3xf32>
+    mono.call @store_groups(%g, %c, %w, %rw, %rp, %rl, %count, %rows, %chosen, %pairs)
+      : (tensor<5xi32>, tensor<2x3xi32>, tensor<2x3xf32>, !mono.buffer, !mono.buffer, !mono.buffer, index, index, index, index) -> ()
+    %a = mono.load %rw[0, 0] [5, 2] : tensor<5x2xf32>
+    mono.store %a, %weight[0, 0] : tensor<5x2xf32>
+    %b = mono.load %rp[0, 0] [5, 2] : tensor<5x2xi32>
+    mono.store %b, %pair[0, 0] : tensor<5x2xi32>
+    %d = mono.load %rl[0] [6] : tensor<6xi32>
+    mono.store %d, %place[0] : tensor<6xi32>
+  }
+})");
+  // The second row has chosen two experts: its last choice is past the end.
+  gpu.write("groups", std::vector<int32_t>{2, 4, 7, 9, -1});
+  gpu.write("choices", std::vector<int32_t>{4, 7, 9, 2, 4, 100});
+  gpu.write("share", std::vector<float>{0.5f, 0.25f, 0.125f, 0.75f, 1.0f, 0.0f});
+  gpu.launchOnAnyMemory();
+  EXPECT_EQ(gpu.read<float>("weight", 10),
+            (std::vector<float>{0, 0.75f, 0.5f, 1, 0.25f, 0, 0.125f, 0, 0, 0}));
+  EXPECT_EQ(gpu.read<int32_t>("pair", 10),
+            (std::vector<int32_t>{-1, 3, 0, 4, 1, -1, 2, -1, -1, -1}));
+  EXPECT_EQ(gpu.read<int32_t>("place", 6), (std::vector<int32_t>{2, 4, 6, 1, 3, -1}));
+}
 
 } // namespace

@@ -1,7 +1,7 @@
 // schedules/gqa.mlir against attention in double precision: paged caches, ragged positions,
 // windows, capped scores, sinks, on coherent and on adversarial memory.
 #include "models/BFloat16.h"
-#include "test/lowering/Device/OneGpu.h"
+#include "test/schedules/OneCall.h"
 
 #include <cmath>
 #include <numeric>
@@ -40,7 +40,6 @@ mono.schedule @gqa target("gfx950") grid(16 x 512) {
   %WINDOW = mono.param "WINDOW" in [1 to 4096]
   %KEYS = mono.param "KEYS" in [32 to 512]
   %SLICES = mono.param "SLICES" in [1, 2, 4]
-  %ORDERED = mono.param "ORDERED" in [0 to 1]
   %PAGES = arith.divui %CTX, %PAGE : index
   %CACHE = arith.muli %S, %CTX : index
   %q = mono.operand "q" read [%S, %H, %D] : bf16
@@ -53,9 +52,13 @@ mono.schedule @gqa target("gfx950") grid(16 x 512) {
   %sinks = mono.operand "sinks" read [%H] : f32
   %y = mono.operand "y" write [%S, %H * symbol(%D)] : bf16
   %query = mono.mailbox "query" tagged scope(device) slots(1) [%S, %H, %D] : bf16
+  %places = mono.mailbox "places" tagged scope(device) slots(1) [%S * symbol(%KV)] : i32
   %new_k = mono.mailbox "new_k" tagged scope(device) slots(1) [%S, %KV, %D] : bf16
   %new_v = mono.mailbox "new_v" tagged scope(device) slots(1) [%S, %KV, %D] : bf16
   %heads = mono.mailbox "heads" tagged scope(device) slots(1) [%S, %H * symbol(%D)] : bf16
+  %base = arith.constant 15 : index
+  mono.call @post_places(%table, %positions, %places, %S, %KV, %PAGES, %PAGE, %base)
+    : (!mono.buffer, !mono.buffer, !mono.mailbox, index, index, index, index, index) -> ()
   mono.stage "bring" (%t) tasks [%S] base [0] {
     %q3 = mono.load %q[%t, 0, 0] [1, %H, %D] : tensor<1x?x?xbf16>
     mono.post %q3 to %query[%t, 0, 0] : tensor<1x?x?xbf16>
@@ -66,8 +69,8 @@ mono.schedule @gqa target("gfx950") grid(16 x 512) {
   }
   %scale = arith.constant 0.125 : f32
   %cap = arith.constant $CAP : f32
-  %part, %max, %sum = mono.call @gqa_parts(%query, %new_k, %new_v, %cache_k, %cache_v, %table, %positions, %S, %H, %KV, %D, %CACHE, %PAGES, %PAGE, %ORDERED, %WINDOW, %SPLITS, %KEYS, %scale, %cap)
-    : (!mono.mailbox, !mono.mailbox, !mono.mailbox, !mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, index, index, index, index, index, index, index, index, index, index, index, f32, f32)
+  %part, %max, %sum = mono.call @gqa_parts(%query, %new_k, %new_v, %places, %cache_k, %cache_v, %table, %positions, %S, %H, %KV, %D, %PAGES, %PAGE, %WINDOW, %SPLITS, %KEYS, %scale, %cap)
+    : (!mono.mailbox, !mono.mailbox, !mono.mailbox, !mono.mailbox, !mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, index, index, index, index, index, index, index, index, index, f32, f32)
     -> (!mono.mailbox, !mono.mailbox, !mono.mailbox)
   $COMBINE
   mono.stage "take" (%t) tasks [%S] base [8] {
@@ -157,8 +160,7 @@ protected:
                 {"SPLITS", s.splits},
                 {"WINDOW", window},
                 {"KEYS", (keys + 31) / 32 * 32},
-                {"SLICES", s.splits % 2 == 0 ? s.splits : 1},
-                {"ORDERED", s.isOrdered}});
+                {"SLICES", s.splits % 2 == 0 ? s.splits : 1}});
     gpu.write("q", q);
     gpu.write("k", k);
     gpu.write("v", v);
@@ -229,5 +231,81 @@ INSTANTIATE_TEST_SUITE_P(
                     Shape{3, 8, 2, 64, 128, 16, 2, 0, false, 5.0},
                     Shape{3, 8, 2, 64, 128, 16, 2, 0, false, 0, true},
                     Shape{4, 8, 2, 64, 128, 16, 2, 40, true, 3.0, true}));
+
+/// Tokens of a part of a row: the window that ends with its own, or all from token 0.
+TEST(WindowTokens, EndWithTheOwn) {
+  auto tokens = [](const char *row, const char *window, const char *which) {
+    return OneCall("gqa", "window_tokens", {{"positions", {3}, "i32"}},
+                   {"&positions", row, window, which, "4"}, {{"y", {4}, "i32"}})
+        .with("positions", std::vector<int32_t>{2, 40, 7})
+        .run()
+        .result<int32_t>("y");
+  };
+  EXPECT_EQ(tokens("0", "8", "0"), (std::vector<int32_t>{0, 1, 2, 3})); // past its own, too
+  EXPECT_EQ(tokens("1", "8", "0"), (std::vector<int32_t>{33, 34, 35, 36}));
+  EXPECT_EQ(tokens("1", "8", "1"), (std::vector<int32_t>{37, 38, 39, 40}));
+  EXPECT_EQ(tokens("2", "4096", "1"), (std::vector<int32_t>{4, 5, 6, 7}));
+}
+
+TEST(HeadRows, OfACache) {
+  std::vector<int32_t> rows = OneCall("gqa", "head_rows", {{"index", {4}, "i32"}},
+                                      {"index", "1", "3", "4"}, {{"y", {4}, "i32"}})
+                                  .with("index", std::vector<int32_t>{0, 5, 2, -1})
+                                  .run()
+                                  .result<int32_t>("y");
+  EXPECT_EQ(rows, (std::vector<int32_t>{1, 16, 7, -2}));
+}
+
+/// What a task of "combine" takes: all parts of its head, its slice of the columns.
+TEST(ReceiveParts, OfAHeadAndSlice) {
+  OneGpu gpu(R"(mono.import "schedules/gqa.mlir"
+mono.schedule @parts target("gfx950") grid(16 x 64) {
+  %heads = arith.constant 3 : index
+  %splits = arith.constant 4 : index
+  %slices = arith.constant 2 : index
+  %columns = arith.constant 8 : index
+  %v = mono.operand "v" read [2, 4, 3, 16] : f32
+  %m = mono.operand "m" read [2, 3, 4] : f32
+  %values = mono.operand "values" write [12, 4, 8] : f32
+  %maxima = mono.operand "maxima" write [12, 4] : f32
+  %sums = mono.operand "sums" write [12, 4] : f32
+  %value = mono.mailbox "value" tagged scope(device) slots(1) [2, 4, 3, 16] : f32
+  %max = mono.mailbox "max" tagged scope(device) slots(1) [2, 3, 4] : f32
+  %sum = mono.mailbox "sum" tagged scope(device) slots(1) [2, 3, 4] : f32
+  mono.stage "post" (%t) tasks [1] base [0] {
+    %a = mono.load %v[0, 0, 0, 0] [2, 4, 3, 16] : tensor<2x4x3x16xf32>
+    mono.post %a to %value[0, 0, 0, 0] : tensor<2x4x3x16xf32>
+    %b = mono.load %m[0, 0, 0] [2, 3, 4] : tensor<2x3x4xf32>
+    mono.post %b to %max[0, 0, 0] : tensor<2x3x4xf32>
+    %c = arith.negf %b : tensor<2x3x4xf32>
+    mono.post %c to %sum[0, 0, 0] : tensor<2x3x4xf32>
+  }
+  mono.stage "take" (%t) tasks [12] base [1] {
+    %a, %b, %c = mono.call @receive_parts(%value, %max, %sum, %t, %heads, %splits, %slices, %columns)
+      : (!mono.mailbox, !mono.mailbox, !mono.mailbox, index, index, index, index, index)
+      -> (tensor<1x?xf32>, tensor<1x?xf32>, tensor<?x?xf32>)
+    mono.store %a, %maxima[%t, 0] : tensor<1x?xf32>
+    mono.store %b, %sums[%t, 0] : tensor<1x?xf32>
+    mono.store %c, %values[%t, 0, 0] : tensor<?x?xf32>
+  }
+})");
+  std::vector<float> v(2 * 4 * 3 * 16), m(2 * 3 * 4);
+  std::iota(v.begin(), v.end(), 1.0f);
+  std::iota(m.begin(), m.end(), 1.0f);
+  gpu.write("v", v);
+  gpu.write("m", m);
+  gpu.launchOnAnyMemory();
+  std::vector<float> values = gpu.read<float>("values", 12 * 4 * 8),
+                     maxima = gpu.read<float>("maxima", 48), sums = gpu.read<float>("sums", 48);
+  for (int t = 0; t < 12; ++t)
+    for (int part = 0; part < 4; ++part) {
+      int row = t / 6, head = t / 2 % 3, slice = t % 2;
+      EXPECT_EQ(maxima[t * 4 + part], m[(row * 3 + head) * 4 + part]);
+      EXPECT_EQ(sums[t * 4 + part], -m[(row * 3 + head) * 4 + part]);
+      for (int c = 0; c < 8; ++c)
+        EXPECT_EQ(values[(t * 4 + part) * 8 + c],
+                  v[((row * 4 + part) * 3 + head) * 16 + slice * 8 + c]);
+    }
+}
 
 } // namespace

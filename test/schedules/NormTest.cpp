@@ -1,6 +1,6 @@
 // schedules/norm.mlir and two_terms.mlir against double precision.
 #include "models/BFloat16.h"
-#include "test/lowering/Device/OneGpu.h"
+#include "test/schedules/OneCall.h"
 
 #include <cmath>
 #include <random>
@@ -32,18 +32,16 @@ mono.schedule @norm target("gfx950") grid(1 x 512) {
   %layer = mono.operand "layer" write [%S, %C] : f32
   %rms = mono.operand "rms" write [%S, %C] : bf16
   mono.stage "s" (%t) tasks [1] base [0] {
-    %c32 = arith.index_cast %C : index to i32
-    %n = arith.sitofp %c32 : i32 to f32
     %eps = arith.constant 1.0e-2 : f32
     %v = mono.load %x[0, 0] [%S, %C] : tensor<?x?xf32>
     %g = mono.load %gamma[0] [%C] : tensor<?xf32>
     %b = mono.load %beta[0] [%C] : tensor<?xf32>
-    %l = mono.call @layer_norm(%v, %g, %b, %n, %eps, %S, %C)
-      : (tensor<?x?xf32>, tensor<?xf32>, tensor<?xf32>, f32, f32, index, index) -> tensor<?x?xf32>
+    %l = mono.call @layer_norm(%v, %g, %b, %eps, %S, %C)
+      : (tensor<?x?xf32>, tensor<?xf32>, tensor<?xf32>, f32, index, index) -> tensor<?x?xf32>
     mono.store %l, %layer[0, 0] : tensor<?x?xf32>
     %g16 = mono.load %gamma16[0] [%C] : tensor<?xbf16>
-    %r = mono.call @rms_norm(%v, %g16, %n, %eps, %S, %C)
-      : (tensor<?x?xf32>, tensor<?xbf16>, f32, f32, index, index) -> tensor<?x?xbf16>
+    %r = mono.call @rms_norm(%v, %g16, %eps, %S, %C)
+      : (tensor<?x?xf32>, tensor<?xbf16>, f32, index, index) -> tensor<?x?xbf16>
     mono.store %r, %rms[0, 0] : tensor<?x?xbf16>
   }
 })",
@@ -64,7 +62,7 @@ mono.schedule @norm target("gfx950") grid(1 x 512) {
   gpu.write("gamma", gamma);
   gpu.write("gamma16", gamma16);
   gpu.write("beta", beta);
-  gpu.launch();
+  gpu.launchOnAnyMemory();
   std::vector<float> layer = gpu.read<float>("layer", x.size());
   std::vector<uint16_t> rms = gpu.read<uint16_t>("rms", x.size());
   for (int row = 0; row < s.rows; ++row) {
@@ -131,7 +129,7 @@ mono.schedule @two_terms target("gfx950") grid(1 x 512) {
           w[n * kDepth + k];
   gpu.write("x", x);
   gpu.write("w", packed);
-  gpu.launch();
+  gpu.launchOnAnyMemory();
   std::vector<float> y = gpu.read<float>("y", kRows * kColumns);
   for (int row = 0; row < kRows; ++row)
     for (int n = 0; n < kColumns; ++n) {
@@ -146,6 +144,76 @@ mono.schedule @two_terms target("gfx950") grid(1 x 512) {
                   (std::exp2(-16) + 2 * kDepth * std::exp2(-24)) * magnitude)
           << "row " << row << ", column " << n;
     }
+}
+
+TEST(NormPieces, SumsAndFactors) {
+  constexpr int kRows = 4, kColumns = 300;
+  std::mt19937 random(2);
+  std::normal_distribution<float> normal;
+  std::vector<float> x(kRows * kColumns);
+  for (float &value : x)
+    value = 3 * normal(random);
+  std::vector<float> sum =
+      OneCall("norm", "sum_of_squares", {{"x", {4, 300}}}, {"x", "4"}, {{"y", {4}}})
+          .with("x", x)
+          .run()
+          .result<float>("y");
+  std::vector<float> rstd = OneCall("norm", "reciprocal_rms", {{"sum", {4}}},
+                                    {"sum", "4", "300.0", "1.0e-5"}, {{"y", {4}}})
+                                .with("sum", sum)
+                                .run()
+                                .result<float>("y");
+  for (int row = 0; row < kRows; ++row) {
+    double expected = 0;
+    for (int c = 0; c < kColumns; ++c)
+      expected += double(x[row * kColumns + c]) * x[row * kColumns + c];
+    EXPECT_NEAR(sum[row], expected, (kColumns + 1) * std::exp2(-24) * expected) << row;
+    // A quotient, a sum, and a reciprocal root of an ulp.
+    double factor = 1 / std::sqrt(sum[row] / 300.0 + 1e-5);
+    EXPECT_NEAR(rstd[row], factor, 4 * std::exp2(-24) * factor) << row;
+  }
+}
+
+/// @rms_norm before it is rounded.
+TEST(NormPieces, RmsNormed) {
+  constexpr int kRows = 3, kColumns = 96;
+  std::mt19937 random(3);
+  std::normal_distribution<float> normal;
+  std::vector<float> x(kRows * kColumns);
+  std::vector<uint16_t> gamma(kColumns);
+  for (float &value : x)
+    value = normal(random);
+  for (uint16_t &value : gamma)
+    value = toBf16(normal(random));
+  std::vector<float> y = OneCall("norm", "rms_normed", {{"x", {3, 96}}, {"gamma", {96}, "bf16"}},
+                                 {"x", "gamma", "1.0e-5", "3", "96"}, {{"y", {3, 96}}})
+                             .with("x", x)
+                             .with("gamma", gamma)
+                             .run()
+                             .result<float>("y");
+  for (int i = 0; i < kRows * kColumns; ++i) {
+    double square = 0;
+    for (int c = 0; c < kColumns; ++c)
+      square += double(x[i / kColumns * kColumns + c]) * x[i / kColumns * kColumns + c];
+    double expected = x[i] * toFloat(gamma[i % kColumns]) / std::sqrt(square / kColumns + 1e-5);
+    EXPECT_NEAR(y[i], expected, (kColumns + 8) * std::exp2(-24) * std::abs(expected)) << i;
+  }
+}
+
+TEST(NormPieces, SizeAsF32) {
+  OneGpu gpu(R"(mono.import "schedules/norm.mlir"
+mono.schedule @size target("gfx950") grid(1 x 64) {
+  %N = mono.param "N" in [1 to 16777216]
+  %n = mono.call @size_as_f32(%N) : (index) -> f32
+  %y = mono.operand "y" write [1] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %v = tensor.splat %n : tensor<1xf32>
+    mono.store %v, %y[0] : tensor<1xf32>
+  }
+})",
+             {}, {{"N", 16777215}});
+  gpu.launch();
+  EXPECT_EQ(gpu.read<float>("y", 1).front(), 16777215.0f);
 }
 
 } // namespace

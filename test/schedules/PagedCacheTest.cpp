@@ -1,7 +1,9 @@
 // schedules/paged_cache.mlir against its definition.
 #include "test/lowering/Device/OneGpu.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <random>
 
 using namespace mono;
@@ -11,18 +13,36 @@ namespace {
 
 constexpr int kRows = 4, kPages = 5, kPage = 8, kBlocks = 32;
 
-/// Rows of a batch that are sequences of their own, or consecutive tokens of one.
-class PagedCache : public testing::TestWithParam<bool> {};
+using Numbers = std::vector<int32_t>;
 
-TEST_P(PagedCache, CacheOrNew) {
-  bool isOrdered = GetParam();
-  std::string text = R"(mono.import "schedules/paged_cache.mlir"
+/// Rows of a batch that are sequences of their own, or consecutive tokens of one.
+class PagedCache : public testing::TestWithParam<bool> {
+protected:
+  void SetUp() override {
+    std::mt19937 random(3);
+    Numbers blocks(kBlocks);
+    std::iota(blocks.begin(), blocks.end(), 0);
+    std::shuffle(blocks.begin(), blocks.end(), random);
+    table.assign(blocks.begin(), blocks.begin() + kRows * kPages);
+    positions = GetParam() ? Numbers{20, 21, 22, 23} : Numbers{20, 0, 39, 7};
+    // Consecutive tokens of one sequence share its pages.
+    for (int i = 0; GetParam() && i < kRows * kPages; ++i)
+      table[i] = table[i % kPages];
+  }
+
+  int32_t cacheRow(int row, int token) const {
+    return table[row * kPages + token / kPage] * kPage + token % kPage;
+  }
+
+  Numbers table, positions;
+};
+
+TEST_P(PagedCache, KnownTokens) {
+  OneGpu gpu(R"(mono.import "schedules/paged_cache.mlir"
 mono.schedule @cache target("gfx950") grid(4 x 64) {
-  %ordered = mono.param "ORDERED" in [0, 1]
   %n = arith.constant 48 : index
   %pages = arith.constant 5 : index
   %page = arith.constant 8 : index
-  %cacheRows = arith.constant 256 : index
   %table = mono.operand "table" read [4, 5] : i32
   %positions = mono.operand "positions" read [4] : i32
   %tokens = mono.operand "tokens" read [48] : i32
@@ -41,53 +61,78 @@ mono.schedule @cache target("gfx950") grid(4 x 64) {
   }
   mono.stage "batch" (%t) tasks [4] base [0] {
     %tok = mono.load %tokens[0] [48] : tensor<48xi32>
-    %i = mono.call @cache_or_new(%table, %positions, %tok, %t, %ordered, %cacheRows, %pages, %page, %n)
-      : (!mono.buffer, !mono.buffer, tensor<48xi32>, index, index, index, index, index, index) -> tensor<?xi32>
+    %i = mono.call @known_tokens(%table, %positions, %tok, %t, %pages, %page, %n)
+      : (!mono.buffer, !mono.buffer, tensor<48xi32>, index, index, index, index) -> tensor<?xi32>
     mono.store %i, %index[%t, 0] : tensor<?xi32>
     %m = mono.call @mask_of(%i, %n) : (tensor<?xi32>, index) -> tensor<?xf32>
     mono.store %m, %mask[%t, 0] : tensor<?xf32>
   }
-})";
-  OneGpu gpu(text, {}, {{"ORDERED", isOrdered}});
-  std::mt19937 random(3);
-  std::vector<int32_t> table(kRows * kPages), tokens(48), sequence(48), positions;
-  for (int32_t &block : table)
-    block = int32_t(random() % kBlocks);
+})");
+  std::mt19937 random(4);
+  Numbers tokens(48), sequence(48);
   for (int i = 0; i < 48; ++i) {
     tokens[i] = i < 44 ? i - 4 : -1; // before the first, to past the last page
     if (tokens[i] >= kPages * kPage)
       tokens[i] = kPages * kPage - 1;
     sequence[i] = int32_t(random() % kRows);
   }
-  positions = isOrdered ? std::vector<int32_t>{20, 21, 22, 23} : std::vector<int32_t>{20, 0, 39, 7};
-  // Consecutive tokens of one sequence share its pages.
-  for (int i = 0; isOrdered && i < kRows * kPages; ++i)
-    table[i] = table[i % kPages];
   gpu.write("table", table);
   gpu.write("tokens", tokens);
   gpu.write("sequence", sequence);
   gpu.write("positions", positions);
-  gpu.launch();
-  auto cacheRow = [&](int row, int token) {
-    return table[row * kPages + token / kPage] * kPage + token % kPage;
-  };
-  std::vector<int32_t> rows = gpu.read<int32_t>("rows", 48),
-                       index = gpu.read<int32_t>("index", kRows * 48);
+  gpu.launchOnAnyMemory();
+  Numbers rows = gpu.read<int32_t>("rows", 48), index = gpu.read<int32_t>("index", kRows * 48);
   std::vector<float> mask = gpu.read<float>("mask", kRows * 48);
   for (int i = 0; i < 48; ++i)
     EXPECT_EQ(rows[i], cacheRow(sequence[i], std::max(tokens[i], 0))) << i;
   for (int row = 0; row < kRows; ++row)
     for (int i = 0; i < 48; ++i) {
-      int token = tokens[i], own = positions[row];
-      // New tokens of a row: its own, or, of one sequence, all from the first row's on.
-      int firstNew = isOrdered ? positions[0] : own;
-      int expected = token < 0 || token > own ? -1
-                     : token >= firstNew ? kBlocks * kPage + (isOrdered ? token - firstNew : row)
-                                         : cacheRow(row, token);
+      int token = tokens[i];
+      int expected = token < 0 || token > positions[row] ? -1 : cacheRow(row, token);
       EXPECT_EQ(index[row * 48 + i], expected) << "row " << row << ", token " << token;
       EXPECT_EQ(mask[row * 48 + i], expected < 0 ? -INFINITY : 0)
           << "row " << row << ", token " << token;
     }
+}
+
+TEST_P(PagedCache, PostPlaces) {
+  constexpr int kHeads = 3;
+  OneGpu gpu(R"(mono.import "schedules/paged_cache.mlir"
+mono.schedule @cache target("gfx950") grid(4 x 64) {
+  %rows = arith.constant 4 : index
+  %heads = arith.constant 3 : index
+  %pages = arith.constant 5 : index
+  %page = arith.constant 8 : index
+  %base = arith.constant 2 : index
+  %table = mono.operand "table" read [4, 5] : i32
+  %positions = mono.operand "positions" read [4] : i32
+  %y = mono.operand "y" write [12] : i32
+  %places = mono.mailbox "places" tagged scope(device) slots(1) [12] : i32
+  mono.call @post_places(%table, %positions, %places, %rows, %heads, %pages, %page, %base)
+    : (!mono.buffer, !mono.buffer, !mono.mailbox, index, index, index, index, index) -> ()
+  mono.stage "take" (%t) tasks [1] base [0] {
+    %v = mono.receive %places[0] [12] : tensor<12xi32>
+    mono.store %v, %y[0] : tensor<12xi32>
+  }
+})");
+  gpu.write("table", table);
+  Numbers expected;
+  for (int row = 0; row < kRows; ++row)
+    for (int head = 0; head < kHeads; ++head)
+      expected.push_back(cacheRow(row, positions[row]) * kHeads + head);
+  gpu.write("positions", positions);
+  gpu.launchOnAnyMemory();
+  EXPECT_EQ(gpu.read<int32_t>("y", kRows * kHeads), expected);
+
+  // A caller's mistake: row 3 is the token of row 1 once more.
+  std::copy_n(table.begin() + kPages, kPages, table.begin() + 3 * kPages);
+  positions[3] = positions[1];
+  for (int head = 0; head < kHeads; ++head)
+    expected[3 * kHeads + head] = -1;
+  gpu.write("table", table);
+  gpu.write("positions", positions);
+  gpu.launchOnAnyMemory();
+  EXPECT_EQ(gpu.read<int32_t>("y", kRows * kHeads), expected);
 }
 
 INSTANTIATE_TEST_SUITE_P(Batches, PagedCache, testing::Bool());

@@ -73,7 +73,7 @@ mono.schedule @rope target("gfx950") grid(1 x 256) {
   gpu.write("positions", positions);
   gpu.write("x", x);
   gpu.write("head_x", heads);
-  gpu.launch();
+  gpu.launchOnAnyMemory();
   auto expectRotated = [](double a, double b, double turn, float first, float second) {
     // Two rounded products, a rounded sum, and rounded sines and cosines.
     double bound = 4 * std::exp2(-24) * (std::abs(a) + std::abs(b));

@@ -1,5 +1,5 @@
 // schedules/routing.mlir against double precision, for any k, rule and group.
-#include "test/lowering/Device/OneGpu.h"
+#include "test/schedules/OneCall.h"
 
 #include <algorithm>
 #include <cmath>
@@ -59,7 +59,7 @@ mono.schedule @routing target("gfx950") grid(1 x 512) {
     bias[e] = e % 5 == 0 ? 0.25f : 0;
   gpu.write("logits", logits);
   gpu.write("bias", bias);
-  gpu.launch();
+  gpu.launchOnAnyMemory();
   std::vector<int32_t> ids = gpu.read<int32_t>("ids", s.rows * s.k);
   std::vector<float> weights = gpu.read<float>("weights", s.rows * s.k);
   for (int row = 0; row < s.rows; ++row) {
@@ -163,7 +163,7 @@ mono.schedule @routing target("gfx950") grid(1 x 512) {
       bias.push_back(e % 5 == 0 ? 0.25f : 0);
     gpu->write("logits", logits);
     gpu->write("bias", bias);
-    gpu->launch();
+    gpu->launchOnAnyMemory();
   }
 
   /// The k largest keys of one row, rising.
@@ -249,5 +249,53 @@ TEST_P(RoutingRules, Groups) {
 INSTANTIATE_TEST_SUITE_P(Shapes, RoutingRules,
                          testing::Values(Rules{4, 256, 8, 8, 4, 2}, Rules{3, 64, 6, 8, 3, 1},
                                          Rules{8, 128, 8, 1, 1, 1}, Rules{1, 32, 4, 4, 1, 2}));
+
+TEST(RoutingPieces, Renormalise) {
+  constexpr int kRows = 3, kColumns = 10;
+  std::vector<float> x;
+  for (int i = 0; i < kRows * kColumns; ++i)
+    x.push_back(0.1f + float(i * 7 % 13));
+  std::vector<float> y =
+      OneCall("routing", "renormalise", {{"x", {3, 10}}}, {"x", "2.5", "3", "10"}, {{"y", {3, 10}}})
+          .with("x", x)
+          .run()
+          .result<float>("y");
+  for (int i = 0; i < kRows * kColumns; ++i) {
+    double sum = 0;
+    for (int c = 0; c < kColumns; ++c)
+      sum += x[i / kColumns * kColumns + c];
+    EXPECT_NEAR(y[i], 2.5 * x[i] / sum, (kColumns + 2) * std::exp2(-24) * 2.5 * x[i] / sum) << i;
+  }
+}
+
+/// Keys stay as they are, or become -inf; of equal groups the lower is kept.
+TEST(RoutingPieces, LimitToGroups) {
+  // Four groups of three: by two best 9, 9, 11, 2; by the best 5, 8, 6, 1.
+  const std::vector<float> key = {5, 4, 3, 1, 8, 1, 5, 5, 6, 1, 1, 1};
+  auto limited = [&](const char *kept, const char *best) {
+    return OneCall("routing", "limit_to_groups", {{"key", {1, 12}}},
+                   {"key", "4", kept, best, "1", "12"}, {{"y", {1, 12}}})
+        .with("key", key)
+        .run()
+        .result<float>("y");
+  };
+  const float low = -INFINITY;
+  EXPECT_EQ(limited("2", "2"),
+            (std::vector<float>{5, 4, 3, low, low, low, 5, 5, 6, low, low, low}));
+  EXPECT_EQ(limited("1", "1"),
+            (std::vector<float>{low, low, low, 1, 8, 1, low, low, low, low, low, low}));
+  EXPECT_EQ(limited("4", "2"), key);
+}
+
+/// Chosen by key, weighed by score; of equal keys the lower expert.
+TEST(RoutingPieces, ChooseExperts) {
+  OneCall call("routing", "choose_experts", {{"key", {2, 6}}, {"score", {2, 6}}},
+               {"key", "score", "1.0", "2", "2"}, {{"ids", {2, 2}, "i32"}, {"weights", {2, 2}}});
+  call.with("key", std::vector<float>{1, 7, 7, 7, 0, 2, -1, -3, -2, -1, -9, -8})
+      .with("score", std::vector<float>{9, 1, 3, 9, 9, 9, 2, 9, 9, 6, 9, 9})
+      .run();
+  EXPECT_EQ(call.result<int32_t>("ids"), (std::vector<int32_t>{1, 2, 0, 3}));
+  EXPECT_EQ(call.result<float>("weights"), (std::vector<float>{0.25f, 0.75f, 0.25f, 0.75f}));
+}
 
 } // namespace

@@ -16,6 +16,7 @@ mono.schedule @movement target("gfx950") grid(1 x 64) {
   %short = mono.operand "short" read [16, 8] : bf16
   %cache = mono.operand "cache" update [100, %N] : bf16
   %list = mono.operand "list" read [%S] : i32
+  %places = mono.mailbox "places" tagged scope(device) slots(1) [%S] : i32
   %rows = mono.region "rows" [%S, 8] : bf16
   mono.stage "s" (%t) tasks [1] base [0] {
     %v = mono.load %x[0, 0] [%S, %N] : tensor<?x?xf32>
@@ -63,9 +64,16 @@ mono.schedule @movement target("gfx950") grid(1 x 64) {
     // CHECK: mono.gather %{{.*}} at %{{.*}} into %{{.*}} : tensor<3xi32>
     // ONE: mono.gather %{{.*}} at %{{.*}} into %{{.*}} : tensor<1xi32>
     mono.gather %short at %ids into %rows : tensor<?xi32>
+    // CHECK: mono.distinct %{{.*}} : tensor<3xi32>
+    // ONE: mono.distinct %{{.*}} : tensor<1xi32>
+    %at = mono.distinct %ids : tensor<?xi32>
+    mono.post %at to %places[0] : tensor<?xi32>
+  }
+  mono.stage "scatter" (%t) tasks [1] base [0] {
     %n = mono.load %new[0, 0] [%S, %N] : tensor<?x?xbf16>
+    %at = mono.receive %places[0] [%S] : tensor<?xi32>
     // CHECK: mono.scatter %{{.*}}, %{{.*}}[0] at %{{.*}} : tensor<3x40xbf16>, tensor<3xi32>
     // ONE: mono.scatter %{{.*}}, %{{.*}}[0] at %{{.*}} : tensor<1x2xbf16>, tensor<1xi32>
-    mono.scatter %n, %cache[0] at %ids : tensor<?x?xbf16>, tensor<?xi32>
+    mono.scatter %n, %cache[0] at %at : tensor<?x?xbf16>, tensor<?xi32>
   }
 }

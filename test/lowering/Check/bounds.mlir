@@ -123,8 +123,9 @@ mono.schedule @division_by_zero target("gfx950") grid(4 x 64) {
 mono.schedule @computed_offset target("gfx950") grid(4 x 64) {
   %a = mono.operand "a" read [4, 64] : f32
   mono.stage "s" (%t) tasks [2] base [0] {
+    // expected-note @below {{made here}}
     %two = arith.addi %t, %t : index
-    // expected-error @below {{expected offsets that depend on the task, the rank and parameters only}}
+    // expected-error @below {{expected offsets made of the task, the rank and parameters, but one is a result of 'arith.addi'; write its expression between the brackets}}
     %v = mono.load %a[%two, 0] [1, 64] : tensor<1x64xf32>
   }
 }

@@ -177,65 +177,6 @@ mono.schedule @contraction_of_an_updated_operand target("gfx950") grid(4 x 64) {
 
 // -----
 
-// Which row a scatter writes is known at run time: nobody may load rows beside it.
-mono.schedule @load_beside_a_scatter target("gfx950") grid(4 x 64) {
-  %ids = mono.operand "ids" read [2] : i32
-  %cache = mono.operand "cache" update [16, 64] : bf16
-  %y = mono.operand "y" write [1, 64] : bf16
-  mono.stage "put" (%t) tasks [1] base [0] {
-    %i = mono.load %ids[0] [2] : tensor<2xi32>
-    %v = arith.constant dense<1.0> : tensor<2x64xbf16>
-    // expected-note @below {{written here; read the operand with mono.gather ... or %region, where the region holds the rows of this launch}}
-    mono.scatter %v, %cache[0] at %i : tensor<2x64xbf16>, tensor<2xi32>
-  }
-  mono.stage "get" (%t) tasks [1] base [1] {
-    // expected-error @below {{stage 'get' reads operand 'cache', of which another workgroup writes rows in the same launch that are known at run time only}}
-    %v = mono.load %cache[3, 0] [1, 64] : tensor<1x64xbf16>
-    mono.store %v, %y[0, 0] : tensor<1x64xbf16>
-  }
-}
-
-// -----
-
-// A gather without 'or' could want a row of this launch.
-mono.schedule @gather_beside_a_scatter target("gfx950") grid(4 x 64) {
-  %ids = mono.operand "ids" read [2] : i32
-  %cache = mono.operand "cache" update [16, 64] : bf16
-  %y = mono.operand "y" write [2, 64] : bf16
-  mono.stage "get" (%t) tasks [1] base [1] {
-    %i = mono.load %ids[0] [2] : tensor<2xi32>
-    // expected-error @below {{stage 'get' reads operand 'cache', of which another workgroup writes rows in the same launch that are known at run time only}}
-    %v = mono.gather %cache at %i : tensor<2xi32> -> tensor<2x64xbf16>
-    mono.store %v, %y[0, 0] : tensor<2x64xbf16>
-  }
-  mono.stage "put" (%t) tasks [1] base [0] {
-    %i = mono.load %ids[0] [2] : tensor<2xi32>
-    %v = arith.constant dense<1.0> : tensor<2x64xbf16>
-    // expected-note @below {{written here}}
-    mono.scatter %v, %cache[0] at %i : tensor<2x64xbf16>, tensor<2xi32>
-  }
-}
-
-// -----
-
-mono.schedule @store_beside_a_scatter target("gfx950") grid(4 x 64) {
-  %ids = mono.operand "ids" read [2] : i32
-  %cache = mono.operand "cache" update [16, 64] : bf16
-  mono.stage "put" (%t) tasks [1] base [0] {
-    %i = mono.load %ids[0] [2] : tensor<2xi32>
-    %v = arith.constant dense<1.0> : tensor<2x64xbf16>
-    // expected-note @below {{written here}}
-    mono.scatter %v, %cache[0] at %i : tensor<2x64xbf16>, tensor<2xi32>
-  }
-  mono.stage "clear" (%t) tasks [1] base [0] {
-    %v = arith.constant dense<0.0> : tensor<1x64xbf16>
-    // expected-error @below {{stage 'clear' stores to operand 'cache', of which another workgroup writes rows}}
-    mono.store %v, %cache[0, 0] : tensor<1x64xbf16>
-  }
-}
-
-// -----
-
 // A gather reads any row, so also the one that another workgroup stores.
 mono.schedule @gather_of_a_stored_operand target("gfx950") grid(4 x 64) {
   %ids = mono.operand "ids" read [2] : i32

@@ -174,13 +174,15 @@ mono.schedule @gather_of_a_part target("gfx950") grid(1 x 64) {
 mono.schedule @fresh_rows_of_nobody target("gfx950") grid(1 x 64) {
   %x = mono.operand "x" read [3, 32] : f32
   %ids = mono.operand "ids" read [2] : i32
+  %at = mono.operand "at" read [4] : i32
   %y = mono.operand "y" write [2, 32] : f32
   // expected-note @below {{declared here; no stage writes it}}
   %new = mono.region "new" [4, 32] : f32
   mono.stage "s" (%t) tasks [1] base [0] {
     %i = mono.load %ids[0] [2] : tensor<2xi32>
+    %p = mono.load %at[0] [4] : tensor<4xi32>
     // expected-error @below {{task 0 of stage 's' on workgroup 0 reads element [0, 0] of region 'new', which this workgroup has not written in this launch}}
-    %g = mono.gather %x or %new at %i : tensor<2xi32> -> tensor<2x32xf32>
+    %g = mono.gather %x or %new places(%p : tensor<4xi32>) at %i : tensor<2xi32> -> tensor<2x32xf32>
     mono.store %g, %y[0, 0] : tensor<2x32xf32>
   }
 }

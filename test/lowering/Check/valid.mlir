@@ -306,15 +306,22 @@ mono.schedule @region_written_again target("gfx950") grid(1 x 128) {
 
 // -----
 
-// Rows of this launch from LDS, older ones from memory, while another workgroup writes them there.
+// Rows of this launch from LDS, older ones from memory, while another workgroup writes them there:
+// whatever the indices are, and though those of both stages may be the same.
 mono.schedule @cache_of_rows target("gfx950") grid(4 x 64) {
   %ids = mono.operand "ids" read [2] : i32
   %cache = mono.operand "cache" update [16, 64] : bf16
   %y = mono.operand "y" write [2, 64] : bf16
+  %places = mono.mailbox "places" tagged scope(device) slots(1) [2] : i32
   %new = mono.mailbox "new" tagged scope(device) slots(1) [2, 64] : bf16
   %fresh = mono.region "fresh" [2, 64] : bf16
-  mono.stage "put" (%t) tasks [1] base [0] {
+  mono.stage "place" (%t) tasks [1] base [3] {
     %i = mono.load %ids[0] [2] : tensor<2xi32>
+    %d = mono.distinct %i : tensor<2xi32>
+    mono.post %d to %places[0] : tensor<2xi32>
+  }
+  mono.stage "put" (%t) tasks [1] base [0] {
+    %i = mono.receive %places[0] [2] : tensor<2xi32>
     %v = arith.constant dense<1.0> : tensor<2x64xbf16>
     %low = tensor.extract_slice %v[0, 0] [2, 32] [1, 1] : tensor<2x64xbf16> to tensor<2x32xbf16>
     mono.scatter %low, %cache[0] at %i : tensor<2x32xbf16>, tensor<2xi32>
@@ -324,8 +331,29 @@ mono.schedule @cache_of_rows target("gfx950") grid(4 x 64) {
   mono.stage "get" (%t) tasks [1] base [1] {
     mono.receive %new[0, 0] [2, 64] into %fresh
     %i = mono.load %ids[0] [2] : tensor<2xi32>
-    %v = mono.gather %cache or %fresh at %i : tensor<2xi32> -> tensor<2x64xbf16>
+    %p = mono.receive %places[0] [2] : tensor<2xi32>
+    %v = mono.gather %cache or %fresh places(%p : tensor<2xi32>) at %i : tensor<2xi32> -> tensor<2x64xbf16>
     mono.store %v, %y[0, 0] : tensor<2x64xbf16>
+  }
+}
+
+// -----
+
+// Four tasks write two rows, each a half, and columns that depend on the rank.
+mono.schedule @halves_of_rows target("gfx950") grid(4 x 64) {
+  %rank = mono.ranks [2]
+  %ids = mono.operand "ids" read [2] : i32
+  %cache = mono.operand "cache" update [16, 128] : bf16
+  %places = mono.mailbox "places" tagged scope(device) slots(1) [2] : i32
+  mono.stage "place" (%t) tasks [1] base [3] {
+    %i = mono.load %ids[0] [2] : tensor<2xi32>
+    %d = mono.distinct %i : tensor<2xi32>
+    mono.post %d to %places[0] : tensor<2xi32>
+  }
+  mono.stage "put" (%t) tasks [4] base [0] {
+    %i = mono.receive %places[%t floordiv 2] [1] : tensor<1xi32>
+    %v = arith.constant dense<1.0> : tensor<1x32xbf16>
+    mono.scatter %v, %cache[(%t mod 2) * 64 + %rank * 32] at %i : tensor<1x32xbf16>, tensor<1xi32>
   }
 }
 

@@ -1,5 +1,5 @@
-// mono.gather, mono.scatter and mono.receive_rows on the emulator: rows and elements by index, in
-// memory, in LDS and in mailboxes.
+// mono.gather, mono.scatter, mono.receive_rows and mono.distinct on the emulator: rows and elements
+// by index, in memory, in LDS and in mailboxes.
 #include "test/lowering/Device/OneGpu.h"
 
 #include <algorithm>
@@ -42,9 +42,14 @@ std::vector<T> rowsAt(const std::vector<int32_t> &indices, const std::vector<T> 
   return result;
 }
 
-template <typename T> std::vector<T> joined(std::vector<T> a, const std::vector<T> &b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
+/// The source with row j of `fresh` at places[j], the first of equal places; others name no row.
+template <typename T>
+std::vector<T> renewed(std::vector<T> source, const std::vector<T> &fresh,
+                       const std::vector<int32_t> &places, int columns) {
+  for (size_t j = places.size(); j-- > 0;)
+    if (places[j] >= 0 && places[j] < int64_t(source.size()) / columns)
+      std::copy_n(fresh.begin() + j * columns, columns, source.begin() + places[j] * columns);
+  return source;
 }
 
 class Rows : public testing::TestWithParam<Shape> {
@@ -83,17 +88,29 @@ protected:
     return result;
   }
 
+  /// `count` places in a source of `rows` rows, in turn: none, those of rows that indices() names,
+  /// all the same, any.
+  std::vector<int32_t> places(int count, int rows, int turn) {
+    std::vector<int32_t> result{INT32_MIN, -1, rows, INT32_MAX};
+    std::uniform_int_distribution<int32_t> any(-1, rows);
+    result.resize(count, -1);
+    for (int j = 0; j < count && turn > 0; ++j)
+      result[j] = turn == 1 ? (j % 2 ? 0 : rows - 1 - j / 2) : turn == 2 ? rows / 2 : any(random);
+    return result;
+  }
+
   template <typename T> void ofMemory(const std::string &element);
   template <typename T> void ofRegions(const std::string &element);
   template <typename T> void ofMailboxes(const std::string &element);
   template <typename T> void scattered(const std::string &element);
 };
 
-/// As a tensor and into a region, alone and continued by rows in LDS.
+/// As a tensor and into a region, alone and with new rows in LDS.
 template <typename T> void Rows::ofMemory(const std::string &element) {
   auto gpu = compile(R"(
   %source = mono.operand "source" read [%R, %C] : $T
   %new = mono.operand "new" read [%F, %C] : $T
+  %places = mono.operand "places" read [%F] : i32
   %a = mono.operand "a" write [%N, %C] : $T
   %b = mono.operand "b" write [%N, %C] : $T
   %fresh = mono.region "fresh" [%F, %C] $PAD : $T
@@ -104,7 +121,8 @@ template <typename T> void Rows::ofMemory(const std::string &element) {
     %i = mono.load %idx[0] [%N] : tensor<?xi32>
     %x = mono.gather %source at %i : tensor<?xi32> -> tensor<?x?x$T>
     mono.store %x, %a[0, 0] : tensor<?x?x$T>
-    mono.gather %source or %fresh at %i into %rows : tensor<?xi32>
+    %p = mono.load %places[0] [%F] : tensor<?xi32>
+    mono.gather %source or %fresh places(%p : tensor<?xi32>) at %i into %rows : tensor<?xi32>
     %y = mono.load %rows[0, 0] [%N, %C] : tensor<?x?x$T>
     mono.store %y, %b[0, 0] : tensor<?x?x$T>
   }
@@ -114,13 +132,16 @@ template <typename T> void Rows::ofMemory(const std::string &element) {
   auto fresh = numbered<T>(size_t(s.fresh) * s.columns, 0x6000);
   gpu->write("source", source);
   gpu->write("new", fresh);
-  for (int rows : {s.rows, s.rows + s.fresh}) { // the ends of either
-    std::vector<int32_t> at = indices(rows);
+  for (int turn = 0; turn < 4; ++turn) {
+    std::vector<int32_t> at = indices(s.rows), to = places(s.fresh, s.rows, turn);
     gpu->write("idx", at);
+    gpu->write("places", to);
     gpu->launch();
     size_t count = size_t(s.count) * s.columns;
     EXPECT_EQ(gpu->read<T>("a", count), rowsAt(at, source, s.columns));
-    EXPECT_EQ(gpu->read<T>("b", count), rowsAt(at, joined(source, fresh), s.columns));
+    EXPECT_EQ(gpu->read<T>("b", count),
+              rowsAt(at, renewed(source, fresh, to, s.columns), s.columns))
+        << "turn " << turn;
   }
 }
 
@@ -128,6 +149,7 @@ template <typename T> void Rows::ofMemory(const std::string &element) {
 template <typename T> void Rows::ofRegions(const std::string &element) {
   auto gpu = compile(R"(
   %new = mono.operand "new" read [%F, %C] : $T
+  %places = mono.operand "places" read [%F] : i32
   %a = mono.operand "a" write [%N, %C] : $T
   %b = mono.operand "b" write [%N, %C] : $T
   %c = mono.operand "c" write [%N] : $T
@@ -138,7 +160,8 @@ template <typename T> void Rows::ofRegions(const std::string &element) {
     %i = mono.load %idx[0] [%N] : tensor<?xi32>
     %x = mono.gather %fresh at %i : tensor<?xi32> -> tensor<?x?x$T>
     mono.store %x, %a[0, 0] : tensor<?x?x$T>
-    %y = mono.gather %fresh or %fresh at %i : tensor<?xi32> -> tensor<?x?x$T>
+    %p = mono.load %places[0] [%F] : tensor<?xi32>
+    %y = mono.gather %fresh or %fresh places(%p : tensor<?xi32>) at %i : tensor<?xi32> -> tensor<?x?x$T>
     mono.store %y, %b[0, 0] : tensor<?x?x$T>
     %z = mono.gather %fresh at %i : tensor<?xi32> -> tensor<?x$T>
     mono.store %z, %c[0] : tensor<?x$T>
@@ -147,13 +170,15 @@ template <typename T> void Rows::ofRegions(const std::string &element) {
                      element);
   auto fresh = numbered<T>(size_t(s.fresh) * s.columns, 0x6000);
   gpu->write("new", fresh);
-  for (int rows : {s.fresh, 2 * s.fresh, s.fresh * s.columns}) {
-    std::vector<int32_t> at = indices(rows);
+  for (int rows : {s.fresh, s.fresh * s.columns}) {
+    std::vector<int32_t> at = indices(rows), to = places(s.fresh, s.fresh, 3);
     gpu->write("idx", at);
+    gpu->write("places", to);
     gpu->launch();
     size_t count = size_t(s.count) * s.columns;
     EXPECT_EQ(gpu->read<T>("a", count), rowsAt(at, fresh, s.columns));
-    EXPECT_EQ(gpu->read<T>("b", count), rowsAt(at, joined(fresh, fresh), s.columns));
+    EXPECT_EQ(gpu->read<T>("b", count),
+              rowsAt(at, renewed(fresh, fresh, to, s.columns), s.columns));
     EXPECT_EQ(gpu->read<T>("c", s.count), rowsAt(at, fresh, 1)) << "elements";
   }
 }
@@ -197,8 +222,14 @@ template <typename T> void Rows::scattered(const std::string &element) {
   %cache = mono.operand "cache" update [%R, %C] : $T
   %left = mono.operand "left" read [%N, %half] : $T
   %right = mono.operand "right" read [%N, %rest] : $T
+  %places = mono.mailbox "places" tagged scope(device) slots(1) [%N] : i32
+  mono.stage "place" (%t) tasks [1] base [2] {
+    %named = mono.load %idx[0] [%N] : tensor<?xi32>
+    %different = mono.distinct %named : tensor<?xi32>
+    mono.post %different to %places[0] : tensor<?xi32>
+  }
   mono.stage "s" (%t) tasks [1] base [3] {
-    %i = mono.load %idx[0] [%N] : tensor<?xi32>
+    %i = mono.receive %places[0] [%N] : tensor<?xi32>
     %l = mono.load %left[0, 0] [%N, %half] : tensor<?x?x$T>
     mono.scatter %l, %cache[0] at %i : tensor<?x?x$T>, tensor<?xi32>
     %r = mono.load %right[0, 0] [%N, %rest] : tensor<?x?x$T>
@@ -206,16 +237,8 @@ template <typename T> void Rows::scattered(const std::string &element) {
   }
 )",
                      element);
-  // No row twice: all of the source at most, then indices outside.
-  std::vector<int32_t> at(std::max(s.rows, 1));
-  std::iota(at.begin(), at.end(), 0);
-  std::shuffle(at.begin(), at.end(), random);
-  at.resize(std::max(1, s.count / 2));
-  for (int i = int(at.size()); i < s.count; ++i)
-    at.push_back(i % 3 == 0 ? -1 : i % 3 == 1 ? s.rows : INT32_MIN);
-  for (size_t i = s.rows; i < at.size(); ++i)
-    at[i] = -1; // more than there are rows
-  std::shuffle(at.begin(), at.end(), random);
+  // Of rows that are named twice, as many are, the first is kept.
+  std::vector<int32_t> at = indices(s.rows);
 
   int half = s.columns / 2, rest = s.columns - half;
   auto expected = numbered<T>(size_t(s.rows) * s.columns, 1);
@@ -226,12 +249,33 @@ template <typename T> void Rows::scattered(const std::string &element) {
   gpu->write("left", left);
   gpu->write("right", right);
   gpu->launch();
-  for (int i = 0; i < s.count; ++i)
+  for (int i = s.count; i-- > 0;)
     if (at[i] >= 0 && at[i] < s.rows)
       for (int c = 0; c < s.columns; ++c)
         expected[at[i] * s.columns + c] =
             c < half ? left[i * half + c] : right[i * rest + c - half];
   EXPECT_EQ(gpu->read<T>("cache", expected.size()), expected);
+}
+
+TEST_P(Rows, Distinct) {
+  auto gpu = compile(R"(
+  %a = mono.operand "a" write [%N] : i32
+  mono.stage "s" (%t) tasks [1] base [1] {
+    %i = mono.load %idx[0] [%N] : tensor<?xi32>
+    %x = mono.distinct %i : tensor<?xi32>
+    mono.store %x, %a[0] : tensor<?xi32>
+  }
+)",
+                     "i32");
+  for (int rows : {1, 3, s.count / 2 + 1, INT32_MAX - 1}) { // from all equal to hardly any
+    std::vector<int32_t> at = indices(rows), expected = at;
+    for (auto it = at.begin(); it != at.end(); ++it)
+      if (std::find(at.begin(), it, *it) != it)
+        expected[size_t(it - at.begin())] = -1;
+    gpu->write("idx", at);
+    gpu->launch();
+    EXPECT_EQ(gpu->read<int32_t>("a", s.count), expected);
+  }
 }
 
 TEST_P(Rows, OfMemory) {
@@ -255,6 +299,64 @@ TEST_P(Rows, Scattered) {
     GTEST_SKIP() << "two tensors need two columns";
   scattered<uint32_t>("i32");
   scattered<uint16_t>("bf16");
+}
+
+/// Rows that two tasks write while two others read the same operand, at places and indices that
+/// random numbers choose: nothing races, and what is new is seen.
+TEST(NewRows, AreNeverReadWhileTheyAreWritten) {
+  constexpr int kRows = 8, kColumns = 32, kNew = 4, kWanted = 16;
+  emu::Options options;
+  options.checks = emu::Checks::thorough();
+  options.coherence = emu::Coherence::adversarial(3);
+  OneGpu gpu(R"(mono.schedule @cache target("gfx950") grid(8 x 128) {
+  %named = mono.operand "named" read [4] : i32
+  %wanted = mono.operand "wanted" read [2, 16] : i32
+  %new = mono.operand "new" read [4, 32] : f32
+  %cache = mono.operand "cache" update [8, 32] : f32
+  %y = mono.operand "y" write [2, 16, 32] : f32
+  %places = mono.mailbox "places" tagged scope(device) slots(1) [4] : i32
+  %new_rows = mono.mailbox "new_rows" tagged scope(device) slots(1) [4, 32] : f32
+  %fresh = mono.region "fresh" [4, 32] : f32
+  mono.stage "place" (%t) tasks [1] base [4] {
+    %n = mono.load %named[0] [4] : tensor<4xi32>
+    %d = mono.distinct %n : tensor<4xi32>
+    mono.post %d to %places[0] : tensor<4xi32>
+  }
+  mono.stage "write" (%t) tasks [2] base [0] {
+    %v = mono.load %new[%t * 2, 0] [2, 32] : tensor<2x32xf32>
+    mono.post %v to %new_rows[%t * 2, 0] : tensor<2x32xf32>
+    %p = mono.receive %places[%t * 2] [2] : tensor<2xi32>
+    mono.scatter %v, %cache[0] at %p : tensor<2x32xf32>, tensor<2xi32>
+  }
+  mono.stage "read" (%t) tasks [2] base [2] {
+    %i2 = mono.load %wanted[%t, 0] [1, 16] : tensor<1x16xi32>
+    %i = tensor.collapse_shape %i2 [[0, 1]] : tensor<1x16xi32> into tensor<16xi32>
+    %p = mono.receive %places[0] [4] : tensor<4xi32>
+    mono.receive %new_rows[0, 0] [4, 32] into %fresh
+    %r = mono.gather %cache or %fresh places(%p : tensor<4xi32>) at %i : tensor<16xi32> -> tensor<16x32xf32>
+    %box = tensor.expand_shape %r [[0, 1], [2]] output_shape [1, 16, 32] : tensor<16x32xf32> into tensor<1x16x32xf32>
+    mono.store %box, %y[%t, 0, 0] : tensor<1x16x32xf32>
+  }
+})",
+             options);
+  std::mt19937 random(7);
+  std::uniform_int_distribution<int32_t> any(-1, kRows);
+  auto cache = numbered<float>(kRows * kColumns, 1);
+  gpu.write("cache", cache);
+  for (int launch = 0; launch < 8; ++launch) {
+    std::vector<int32_t> named(kNew), wanted(2 * kWanted);
+    for (std::vector<int32_t> *list : {&named, &wanted})
+      for (int32_t &row : *list)
+        row = any(random);
+    auto fresh = numbered<float>(kNew * kColumns, 1000 * (launch + 1));
+    gpu.write("named", named);
+    gpu.write("wanted", wanted);
+    gpu.write("new", fresh);
+    gpu.launch();
+    cache = renewed(cache, fresh, named, kColumns);
+    EXPECT_EQ(gpu.read<float>("y", wanted.size() * kColumns), rowsAt(wanted, cache, kColumns));
+    EXPECT_EQ(gpu.read<float>("cache", cache.size()), cache) << "launch " << launch;
+  }
 }
 
 // Runs of 1, 2, 4 and 8 elements a thread, one index and many, more rows named than there are.

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,6 +51,32 @@ public:
       expectNone(group->launch());
   }
 
+  /// The same, and once more from the same operands on adversarial memory of a few seeds: whatever
+  /// order wavefronts and stores come in, the results must have the same bits.
+  void launchOnAnyMemory() {
+    if (!group)
+      return;
+    Contents inputs = contents(OperandAccess::Write);
+    launch();
+    Contents results = contents(OperandAccess::Read);
+    for (uint64_t seed = 1; seed <= 3; ++seed) {
+      SCOPED_TRACE(testing::Message() << "adversarial memory, seed " << seed);
+      emu::Options options;
+      options.coherence = emu::Coherence::adversarial(seed);
+      OneGpu other;
+      other.codeObject = codeObject;
+      expectNone(other.load(options));
+      if (!other.group)
+        return;
+      for (const auto &[place, bytes] : inputs)
+        expectNone(other.group->write(place.first, place.second, bytes));
+      other.launch();
+      for (const auto &[place, bytes] : other.contents(OperandAccess::Read))
+        EXPECT_TRUE(bytes == results[place])
+            << "operand '" << place.second << "' of rank " << place.first << " differs";
+    }
+  }
+
   template <typename T>
   std::vector<T> read(llvm::StringRef operand, size_t count, unsigned rank = 0) {
     std::vector<T> values(count);
@@ -62,6 +89,21 @@ public:
   std::vector<KernelResources> resources;
 
 private:
+  /// Bytes of operands by rank and name.
+  using Contents = std::map<std::pair<unsigned, std::string>, std::vector<uint8_t>>;
+
+  OneGpu() = default;
+
+  /// All operands but those with one access.
+  Contents contents(OperandAccess but) {
+    Contents result;
+    for (unsigned rank = 0; rank < group->ranks(); ++rank)
+      for (const Operand &operand : group->manifest().operands)
+        if (operand.access != but)
+          result[{rank, operand.name}] = read<uint8_t>(operand.name, operand.type.bytes(), rank);
+    return result;
+  }
+
   llvm::Error create(const std::string &schedule, const emu::Options &options,
                      const Params &params) {
     CompileOptions compileOptions;
@@ -72,14 +114,19 @@ private:
     if (!compiled)
       return compiled.takeError();
     resources = compiled->resources;
-    auto manifest = readManifest(compiled->output);
+    codeObject = std::move(compiled->output);
+    return load(options);
+  }
+
+  llvm::Error load(const emu::Options &options) {
+    auto manifest = readManifest(codeObject);
     if (!manifest)
       return manifest.takeError();
     auto created = EmulatorNode::create(manifest->ranks, options);
     if (!created)
       return created.takeError();
     node = std::move(*created);
-    auto made = Group::create(node->devices(), compiled->output);
+    auto made = Group::create(node->devices(), codeObject);
     if (!made)
       return made.takeError();
     group.emplace(std::move(*made));
@@ -91,6 +138,7 @@ private:
       ADD_FAILURE() << llvm::toString(std::move(error));
   }
 
+  std::vector<uint8_t> codeObject;
   std::unique_ptr<EmulatorNode> node;
   std::optional<Group> group;
 };

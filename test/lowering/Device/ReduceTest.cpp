@@ -89,6 +89,34 @@ TEST_P(Reduce, IsTheLoopOverTheRow) {
   }
 }
 
+/// The initial value may be a constant tensor, of rows over lanes and of rows over threads.
+TEST(ReduceFromConstant, IsTheLoopOverTheRow) {
+  OneGpu gpu(R"(mono.schedule @reduce target("gfx950") grid(1 x 64) {
+  %x = mono.operand "x" read [3, 64] : f32
+  %y = mono.operand "y" read [2, 7] : i32
+  %sum = mono.operand "sum" write [3] : f32
+  %least = mono.operand "least" write [2] : i32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %v = mono.load %x[0, 0] [3, 64] : tensor<3x64xf32>
+    %halves = arith.constant dense<0.5> : tensor<3xf32>
+    %a = linalg.reduce { arith.addf } ins(%v : tensor<3x64xf32>) outs(%halves : tensor<3xf32>) dimensions = [1]
+    mono.store %a, %sum[0] : tensor<3xf32>
+    %w = mono.load %y[0, 0] [2, 7] : tensor<2x7xi32>
+    %fives = arith.constant dense<5> : tensor<2xi32>
+    %b = linalg.reduce { arith.minsi } ins(%w : tensor<2x7xi32>) outs(%fives : tensor<2xi32>) dimensions = [1]
+    mono.store %b, %least[0] : tensor<2xi32>
+  }
+})");
+  std::vector<float> x;
+  for (int i = 0; i < 3 * 64; ++i)
+    x.push_back(float(i)); // sums of small integers are exact
+  gpu.write("x", x);
+  gpu.write("y", std::vector<int32_t>{9, 8, 7, 6, 7, 8, 9, 1, 2, -3, 4, 5, 6, 7});
+  gpu.launch();
+  EXPECT_EQ(gpu.read<float>("sum", 3), (std::vector<float>{2016.5f, 6112.5f, 10208.5f}));
+  EXPECT_EQ(gpu.read<int32_t>("least", 2), (std::vector<int32_t>{5, -3}));
+}
+
 // Rows of a power of two of threads; of other numbers, odd ones included; of whole wavefronts; of
 // more than the workgroup has threads; rows more than threads.
 INSTANTIATE_TEST_SUITE_P(Shapes, Reduce,

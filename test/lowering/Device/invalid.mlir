@@ -34,7 +34,7 @@ mono.schedule @first_axis target("gfx950") grid(1 x 64) {
     %x = mono.load %a[0, 0] [4, 64] : tensor<4x64xf32>
     %zero = arith.constant 0.0 : f32
     %init = tensor.splat %zero : tensor<64xf32>
-    // expected-error @below {{expected a reduction of the last axis of at least 2 axes}}
+    // expected-error @below {{expected a reduction of the last axis, 1, but got [0]; linalg.transpose brings another one there, and mono.receive ... sum adds over the first of a mailbox}}
     %y = linalg.reduce { arith.addf } ins(%x : tensor<4x64xf32>) outs(%init : tensor<64xf32>) dimensions = [0]
   }
 }
@@ -46,7 +46,7 @@ mono.schedule @no_initial_value target("gfx950") grid(1 x 64) {
   mono.stage "s" (%t) tasks [1] base [0] {
     %x = mono.load %a[0, 0] [4, 64] : tensor<4x64xf32>
     %init = tensor.empty() : tensor<4xf32>
-    // expected-error @below {{expected a tensor.splat as the initial value of a reduction}}
+    // expected-error @below {{expected one initial value for all elements of a reduction: a tensor.splat or a constant dense<...>}}
     %y = linalg.reduce { arith.addf } ins(%x : tensor<4x64xf32>) outs(%init : tensor<4xf32>) dimensions = [1]
   }
 }
@@ -95,5 +95,49 @@ mono.schedule @a_scale_for_each target("gfx950") grid(1 x 64) {
     %x = mono.load %a[0] [4] : tensor<4xf32>
     // expected-error @below {{expected scales that linalg.broadcast repeats along the last axis}}
     %c = arith.scaling_truncf %x, %x : tensor<4xf32>, tensor<4xf32> to tensor<4xf8E4M3FN>
+  }
+}
+
+// -----
+
+mono.schedule @one_axis target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %x = mono.load %a[0] [64] : tensor<64xf32>
+    %init = arith.constant dense<0.0> : tensor<f32>
+    // expected-error @below {{expected a reduction of at least 2 axes, but got 'tensor<64xf32>'; tensor.expand_shape makes one row of it}}
+    %y = linalg.reduce { arith.addf } ins(%x : tensor<64xf32>) outs(%init : tensor<f32>) dimensions = [0]
+  }
+}
+
+// -----
+
+mono.schedule @function_of_the_device_library target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %x = mono.load %a[0] [64] : tensor<64xf32>
+    // expected-error @below {{'math.cbrt' has no code on gfx950; math has absf, absi, copysign, ctlz, cttz, ctpop, erf, erfc, exp, expm1, fma, isfinite, isinf, isnan, isnormal, log, log1p, round, roundeven, rsqrt, sqrt, tanh and trunc there}}
+    %y = math.cbrt %x : tensor<64xf32>
+  }
+}
+
+// -----
+
+mono.schedule @scalar_function target("gfx950") grid(1 x 64) {
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %x = arith.constant 2.0 : f32
+    // expected-error @below {{'math.exp2' has no code on gfx950}}
+    %y = math.exp2 %x : f32
+  }
+}
+
+// -----
+
+mono.schedule @remainder target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %x = mono.load %a[0] [64] : tensor<64xf32>
+    // expected-error @below {{'arith.remf' has no code on gfx950; x - trunc(x / y) * y has}}
+    %y = arith.remf %x, %x : tensor<64xf32>
   }
 }

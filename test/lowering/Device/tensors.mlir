@@ -40,6 +40,24 @@ mono.schedule @reduce target("gfx950") grid(1 x 64) {
 
 // -----
 
+// The initial value as a constant: it is the value the first partial result is combined with.
+// CHECK-LABEL: gpu.func @reduce_from_constant
+// CHECK-DAG: %[[INIT:.*]] = arith.constant 2.500000e+00 : f32
+// CHECK: arith.addf %{{.*}}, %[[INIT]] : f32
+// CHECK: gpu.return
+mono.schedule @reduce_from_constant target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [4, 32] : f32
+  %b = mono.operand "b" write [4] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %x = mono.load %a[0, 0] [4, 32] : tensor<4x32xf32>
+    %init = arith.constant dense<2.5> : tensor<4xf32>
+    %y = linalg.reduce { arith.addf } ins(%x : tensor<4x32xf32>) outs(%init : tensor<4xf32>) dimensions = [1]
+    mono.store %y, %b[0] : tensor<4xf32>
+  }
+}
+
+// -----
+
 // More tasks than workgroups: a loop, with a barrier where LDS changes hands between tasks.
 // CHECK-LABEL: gpu.func @task_loop
 // CHECK: scf.for

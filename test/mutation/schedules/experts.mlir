@@ -10,6 +10,7 @@ mono.schedule @experts target("gfx950") grid(8 x 128) {
   %w_scale = mono.operand "w_scale" read weight [4, 32, 4] : f8E8M0FNU, #mono.mfma_rows<16>
   %y = mono.operand "y" write [4, 32] : f32
 
+  %new_places = mono.mailbox "new_places" tagged scope(device) slots(1) [2] : i32
   %new_rows = mono.mailbox "new_rows" tagged scope(device) slots(1) [2, 128] : bf16
   %chosen = mono.mailbox "chosen" tagged scope(device) slots(1) [4, 2] : i32
   %rows = mono.mailbox "rows" tagged scope(device) slots(1) [4, 128] : bf16
@@ -19,32 +20,30 @@ mono.schedule @experts target("gfx950") grid(8 x 128) {
   %p = mono.region "p" [4, 32] pad(8) : bf16
   %u = mono.region "u" [8, 128] pad(8) : bf16
 
-  // New rows go to rows 0 to 15 of the cache, each to another.
+  // New rows go to rows 0 to 31 of the cache, each to another, or one to none.
+  mono.stage "place" (%t) tasks [1] base [7] {
+    %raw = mono.load %places[0] [2] : tensor<2xi32>
+    %all = arith.constant dense<32> : tensor<2xi32>
+    %within = arith.remui %raw, %all : tensor<2xi32>
+    %distinct = mono.distinct %within : tensor<2xi32>
+    mono.post %distinct to %new_places[0] : tensor<2xi32>
+  }
   mono.stage "put" (%t) tasks [2] base [0] {
-    %two = arith.constant 2 : i32
-    %eight = arith.constant dense<8> : tensor<1xi32>
-    %t32 = arith.index_cast %t : index to i32
-    %twos = tensor.splat %two : tensor<1xi32>
-    %first = tensor.splat %t32 : tensor<1xi32>
-    %raw = mono.load %places[%t] [1] : tensor<1xi32>
-    %within = arith.remui %raw, %eight : tensor<1xi32>
-    %even = arith.muli %within, %twos : tensor<1xi32>
-    %place = arith.addi %even, %first : tensor<1xi32>
+    %place = mono.receive %new_places[%t] [1] : tensor<1xi32>
     %v = mono.load %new[%t, 0] [1, 128] : tensor<1x128xbf16>
     mono.post %v to %new_rows[%t, 0] : tensor<1x128xbf16>
     mono.scatter %v, %cache[0] at %place : tensor<1x128xbf16>, tensor<1xi32>
   }
-  // Old rows 16 to 31 and the two new ones.
+  // Old rows and new ones, and once in a while none.
   mono.stage "attend" (%t) tasks [1] base [2] {
     %v = mono.load %query[0, 0] [4, 128] : tensor<4x128xbf16>
     mono.store %v, %q[0, 0] : tensor<4x128xbf16>
     %raw = mono.load %wanted[0] [32] : tensor<32xi32>
-    %eighteen = arith.constant dense<18> : tensor<32xi32>
-    %sixteen = arith.constant dense<16> : tensor<32xi32>
-    %within = arith.remui %raw, %eighteen : tensor<32xi32>
-    %index = arith.addi %within, %sixteen : tensor<32xi32>
+    %some = arith.constant dense<34> : tensor<32xi32>
+    %index = arith.remui %raw, %some : tensor<32xi32>
+    %new_at = mono.receive %new_places[0] [2] : tensor<2xi32>
     mono.receive %new_rows[0, 0] [2, 128] into %fresh
-    mono.gather %cache or %fresh at %index into %keys : tensor<32xi32>
+    mono.gather %cache or %fresh places(%new_at : tensor<2xi32>) at %index into %keys : tensor<32xi32>
     %score = mono.product %q[0, 0] [4, 128], %keys[0, 0] [32, 128] : tensor<4x32xf32>
     %ids = mono.select top [2] of %score : tensor<4x32xf32> -> tensor<4x2xi32>
     mono.post %ids to %chosen[0, 0] : tensor<4x2xi32>

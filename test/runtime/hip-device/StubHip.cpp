@@ -27,12 +27,13 @@ std::map<const char *, Block> blocks;
 /// The failure this call is to have.
 Status enter(const char *name) {
   ++control.calls;
-  bool fails = control.failing && std::strcmp(control.failing, name) == 0;
-  if (fails)
-    control.failing = nullptr;
-  if (control.failAtCall && --control.failAtCall == 0)
-    fails = true;
-  return fails ? static_cast<Status>(control.failure) : Success;
+  const char *failing = control.failing;
+  bool fails = failing && std::strcmp(failing, name) == 0 &&
+               control.failing.compare_exchange_strong(failing, nullptr);
+  long left = control.failAtCall;
+  while (left && !control.failAtCall.compare_exchange_weak(left, left - 1)) {
+  }
+  return fails || left == 1 ? static_cast<Status>(control.failure) : Success;
 }
 
 /// Runs the call's work unless the call is to fail.

@@ -21,16 +21,16 @@ struct StubControl {
   int workgroupsPerComputeUnit = 1;
   int ldsOfKernel = 0, scratchOfKernel = 0, registersOfKernel = 32, threadsOfKernel = 1024;
 
-  // Faults. Each is over when it has happened.
-  const char *failing = nullptr; ///< the next call of this function fails
-  long failAtCall = 0;           ///< the call that makes this count zero fails; 0: none
-  int failure = 999;             ///< what a failing call returns
+  // Faults. Each is over when it has happened. Ranks call from threads of their own.
+  std::atomic<const char *> failing{nullptr}; ///< the next call of this function fails
+  std::atomic<long> failAtCall{0}; ///< the call that makes this count zero fails; 0: none
+  int failure = 999;               ///< what a failing call returns
 
   // What happened.
   std::atomic<long> allocations{0}, streams{0}, modules{0}, imports{0}, graphs{0}; ///< now alive
   std::atomic<long> launches{0}, calls{0};
-  void *lastStream = nullptr; ///< of the last launch
-  int lastDevice = -1;        ///< current at the last launch
+  std::atomic<void *> lastStream{nullptr}; ///< of the last launch
+  std::atomic<int> lastDevice{-1};         ///< current at the last launch
 };
 
 /// Of the library; found by dlsym.
