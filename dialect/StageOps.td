@@ -83,6 +83,7 @@ def Mono_StreamOp : Mono_SliceOp<"stream", [MemoryEffects<[MemRead]>]> {
     Example (test/dialect/ops.mlir):
     ```mlir
     %w = mono.stream %w_o[%t * 32, 0] [32, 2048] split_k(8)
+    %b = mono.stream %w_b[%t * 32, 0] [32, 1024] scaled %block_scale split_k(8)
     %e = mono.stream %w_up[0, %t * 32, 0] [8, 32, 1024] scaled %w_up_scale groups(%ids : tensor<8xi32>) split_k(8)
     ```
   }];
@@ -130,6 +131,8 @@ def Mono_ContractOp : Mono_SliceOp<"contract", [MemoryEffects<[MemRead]>]> {
     Where the weights have an f32 scale for each block of 128 x 128, each block's part of the sum is
     made of codes alone, which is exact up to the additions, and then multiplied with the scale in f32.
     Codes of activations have an f32 scale for 128 columns there, all of which counts.
+
+    NaN in a code or scale makes NaN of the results whose sum it is part of, and of no others.
 
     With groups, the sum runs over the groups too. `rows(%map)`, a tensor [groups, rows], says which
     row of the box is the activation row of each group; an index outside the box stands for zeros.

@@ -17,6 +17,7 @@
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LLVMContext.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -211,6 +212,10 @@ llvm::Error lower(ModuleOp module, const CompileOptions &options, TimingScope &t
 } // namespace
 
 llvm::Expected<CompileResult> compile(StringRef path, const CompileOptions &options) {
+  llvm::sys::fs::file_status status;
+  if (!llvm::sys::fs::status(path, status) &&
+      status.type() == llvm::sys::fs::file_type::character_file)
+    return failure("can't open '" + path + "': it is a device"); // its text may never end
   auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!file)
     return failure("can't open '" + path + "': " + file.getError().message());

@@ -1,10 +1,8 @@
 // Counts what the stages of a schedule cost.
 #include "lowering/Costs.h"
 
-#include "dialect/Describe.h"
 #include "dialect/target/Gfx950.h"
 #include "lowering/Check/WaitGraph.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -13,81 +11,6 @@ using namespace mlir;
 
 namespace mono {
 namespace {
-
-int64_t elementsOf(Value tensor) {
-  return cast<RankedTensorType>(tensor.getType()).getNumElements();
-}
-
-/// Entries of the list of groups a stream follows; none without a list.
-std::optional<int64_t> listOf(StreamOp stream) {
-  if (!stream || !stream.getGroups())
-    return std::nullopt;
-  return elementsOf(stream.getGroups());
-}
-
-//===----------------------------------------------------------------------===//
-// Weights
-//===----------------------------------------------------------------------===//
-
-/// The weights that some accesses read, each element once.
-class WeightTraffic {
-public:
-  void add(const MemoryAccess &access) {
-    auto operand = access.memory.getDefiningOp<OperandOp>();
-    if (!operand || !operand.getWeight())
-      return;
-    auto stream = dyn_cast<StreamOp>(access.op);
-    std::optional<int64_t> list = listOf(stream);
-    Matrices &read = weights[operand];
-    read.block = stream && stream.hasBlockScales() ? kScaleBlock * kScaleBlock : gfx950::kMxBlock;
-    read.blockBits = read.block * operand.getElement().getIntOrFloatBitWidth();
-    if (stream && stream.getScales())
-      read.blockBits +=
-          stream.getScales().getDefiningOp<OperandOp>().getElement().getIntOrFloatBitWidth();
-    read.count = list ? access.shape.front() : 1;
-    // All ranks read as much.
-    for (int64_t task = 0; task < access.tasks; ++task) {
-      SmallVector<int64_t> offsets = *access.offsetsOf(task, /*rank=*/0);
-      size_t outer = list ? 1 : 0; // the axis of the groups
-      forEachRun(ArrayRef(access.shape).drop_front(outer), ArrayRef(offsets).drop_front(outer),
-                 ArrayRef(access.sizes).drop_front(outer), [&](int64_t first, int64_t end) {
-                   read.edges.push_back({first, list.value_or(1)});
-                   read.edges.push_back({end, -list.value_or(1)});
-                 });
-    }
-  }
-
-  int64_t bytes() {
-    int64_t total = 0;
-    for (auto &[operand, read] : weights)
-      total += llvm::divideCeil(read.elements() * read.blockBits, read.block * 8);
-    return total;
-  }
-
-private:
-  /// Where boxes of a matrix begin and end, and how many groups each takes.
-  struct Edge {
-    int64_t element, groups;
-  };
-  struct Matrices {
-    int64_t count = 1;     ///< matrices that groups choose from
-    int64_t block = 1;     ///< elements that share a scale
-    int64_t blockBits = 0; ///< theirs, with the scale
-    std::vector<Edge> edges;
-
-    int64_t elements() {
-      llvm::sort(edges, [](const Edge &a, const Edge &b) { return a.element < b.element; });
-      int64_t total = 0, last = 0, groups = 0;
-      for (const Edge &edge : edges) {
-        total += (edge.element - last) * std::min(groups, count);
-        last = edge.element;
-        groups += edge.groups;
-      }
-      return total;
-    }
-  };
-  llvm::MapVector<Operation *, Matrices> weights;
-};
 
 //===----------------------------------------------------------------------===//
 // Exchange between ranks
@@ -118,9 +41,11 @@ int64_t mfmasOf(Operation &op) {
   return llvm::TypeSwitch<Operation *, int64_t>(&op)
       .Case<ContractOp>([&](ContractOp o) {
         auto stream = o.getWeights().getDefiningOp<StreamOp>();
-        return listOf(stream).value_or(1) *
-               product(stream.getRowCount(), o.getRowCount(), stream.getDepth(),
-                       o.getScales() ? gfx950::kMfmaMxK : gfx950::kMfmaK);
+        int64_t groups = 1;
+        if (stream.getGroups())
+          groups = cast<RankedTensorType>(stream.getGroups().getType()).getNumElements();
+        return groups * product(stream.getRowCount(), o.getRowCount(), stream.getDepth(),
+                                o.getScales() ? gfx950::kMfmaMxK : gfx950::kMfmaK);
       })
       .Case<ProductOp>([&](ProductOp o) {
         SmallVector<int64_t> shape = o.getResultShape();
@@ -195,8 +120,8 @@ FailureOr<Costs> costsOf(ScheduleOp schedule) {
     return failure();
   BoundSchedule bound{schedule, rankCount(schedule), std::move(*accesses)};
   Costs costs;
-  WeightTraffic all;
-  std::vector<WeightTraffic> ofStage;
+  TrafficCounter all;
+  std::vector<TrafficCounter> ofStage;
   for (auto stage : schedule.getBody().front().getOps<StageOp>()) {
     StageCost cost;
     cost.name = stage.getName().str();
@@ -214,8 +139,10 @@ FailureOr<Costs> costsOf(ScheduleOp schedule) {
     costs.stages[access.stageIndex].peerBytes += peerBytesOf(access, bound.ranks);
   }
   for (auto [cost, traffic] : llvm::zip_equal(costs.stages, ofStage))
-    cost.weightBytes = traffic.bytes();
-  costs.weightBytes = all.bytes();
+    cost.weightBytes = traffic.weightBytes();
+  costs.weightBytes = all.weightBytes();
+  for (auto operand : schedule.getBody().front().getOps<OperandOp>())
+    costs.operands.push_back(all.of(operand));
   costs.mailboxes = usesOf(bound);
   countHops(bound, costs.stages);
   for (const StageCost &stage : costs.stages) {

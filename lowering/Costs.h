@@ -2,7 +2,7 @@
 // waits. Counted from the schedule, for one rank and one launch; nothing here is measured.
 #pragma once
 
-#include "dialect/Mono.h"
+#include "lowering/Traffic.h"
 #include <string>
 #include <vector>
 
@@ -28,11 +28,12 @@ struct MailboxUse {
 };
 
 struct Costs {
-  std::vector<StageCost> stages;     ///< in file order
-  std::vector<MailboxUse> mailboxes; ///< in file order
-  int64_t weightBytes = 0;           ///< as of a stage, but of all: no kernel can read less
-  int64_t peerBytes = 0;             ///< of all stages
-  int64_t hops = 0;                  ///< of the longest chain
+  std::vector<StageCost> stages;        ///< in file order
+  std::vector<MailboxUse> mailboxes;    ///< in file order
+  std::vector<OperandTraffic> operands; ///< in file order
+  int64_t weightBytes = 0;              ///< as of a stage, but of all: no kernel can read less
+  int64_t peerBytes = 0;                ///< of all stages
+  int64_t hops = 0;                     ///< of the longest chain
 };
 
 /// The costs of a schedule that has passed the checks; fails with a diagnostic where
@@ -40,7 +41,7 @@ struct Costs {
 ///
 /// A hop is a word that goes from a post to a receive. A chain goes on from a receive to all that
 /// its workgroup posts later. The lists of groups of a launch name no group twice for one box of
-/// weights, and there are as many groups as the weights have matrices.
+/// weights.
 mlir::FailureOr<Costs> costsOf(ScheduleOp schedule);
 
 } // namespace mono

@@ -21,7 +21,7 @@ static json::Object resourcesObject(const KernelResources &k) {
                       {"kernarg_bytes", k.kernargBytes}};
 }
 
-/// Time that reading the weights takes at the peak of the memory: a model, not a measurement.
+/// Time that moving so many bytes takes at the peak of the memory: a model, not a measurement.
 static double floorMicroseconds(int64_t bytes) {
   return double(bytes) / double(gfx950::kHbmBytesPerSecond) * 1e6;
 }
@@ -50,6 +50,33 @@ static void addUses(json::Array &mailboxes, const Costs &costs) {
   }
 }
 
+/// What all operands together move.
+static OperandTraffic totalOf(const Costs &costs) {
+  OperandTraffic total;
+  for (const OperandTraffic &operand : costs.operands) {
+    total.readBytes += operand.readBytes;
+    total.readByData += operand.readByData;
+    total.writtenBytes += operand.writtenBytes;
+    total.writtenByData += operand.writtenByData;
+  }
+  return total;
+}
+
+static void addTraffic(json::Object &object, const OperandTraffic &traffic) {
+  object["read_bytes"] = traffic.readBytes;
+  object["read_bytes_by_data"] = traffic.readByData;
+  object["written_bytes"] = traffic.writtenBytes;
+  object["written_bytes_by_data"] = traffic.writtenByData;
+}
+
+static json::Object memoryFloorObject(const Costs &costs) {
+  OperandTraffic total = totalOf(costs);
+  json::Object object;
+  addTraffic(object, total);
+  object["microseconds_modelled"] = floorMicroseconds(total.readBytes + total.writtenBytes);
+  return object;
+}
+
 static json::Object arenaObject(const ArenaPlan &plan) {
   json::Array boxes;
   for (const ArenaPlan::Box &box : plan.boxes)
@@ -72,6 +99,9 @@ static Expected<json::Value> reportValue(const CompileResult &result) {
   json::Object &object = *report->getAsObject();
   object["stages"] = stagesArray(result);
   addUses(*object.getArray("mailboxes"), result.costs);
+  for (auto [value, traffic] : zip_equal(*object.getArray("operands"), result.costs.operands))
+    addTraffic(*value.getAsObject(), traffic);
+  object["memory_floor"] = memoryFloorObject(result.costs);
   object["hops"] = result.costs.hops;
   object["peer_bytes"] = result.costs.peerBytes;
   object["weight_floor"] =
@@ -115,6 +145,11 @@ static std::string shapeText(const json::Object &object) {
   return text;
 }
 
+/// A number of bytes, with a mark where data decides how many.
+static std::string bytesText(int64_t bytes, int64_t byData) {
+  return formatv("{0}{1}", byData ? "<= " : "", bytes).str();
+}
+
 static std::string stagesText(const CompileResult &result) {
   std::string text;
   raw_string_ostream os(text);
@@ -127,6 +162,12 @@ static std::string stagesText(const CompileResult &result) {
   os << formatv("longest chain: {0} hops from post to receive\n", result.costs.hops);
   os << formatv("weights: {0} bytes a rank, each read once: {1:f1} us at 8 TB/s, modelled\n",
                 result.costs.weightBytes, floorMicroseconds(result.costs.weightBytes));
+  OperandTraffic total = totalOf(result.costs);
+  os << formatv(
+      "operands: at most {0} bytes a rank reads, each once, {1} of them chosen by data, and {2} "
+      "it writes: {3:f1} us at 8 TB/s, modelled\n",
+      total.readBytes, total.readByData, total.writtenBytes,
+      floorMicroseconds(total.readBytes + total.writtenBytes));
   os << formatv("exchange: {0} bytes a rank sends to the others\n", result.costs.peerBytes);
   return text;
 }
@@ -145,11 +186,15 @@ Expected<std::string> reportText(const CompileResult &result) {
   for (const auto &[name, value] : *m.getObject("params"))
     os << ", " << StringRef(name) << " = " << value.getAsInteger().value_or(0);
   os << "\n\n" << stagesText(result);
-  os << "\noperand            shape                     layout          bytes\n";
-  for (const json::Value &value : *m.getArray("operands")) {
+  os << "\noperand            shape                     layout          bytes         reads        "
+        "writes\n";
+  for (auto [value, traffic] : zip_equal(*m.getArray("operands"), result.costs.operands)) {
     const json::Object &operand = *value.getAsObject();
-    os << formatv("{0,-18} {1,-25} {2,-13} {3,7}\n", *operand.getString("name"), shapeText(operand),
-                  *operand.getString("layout"), operand.getInteger("bytes").value_or(0));
+    os << formatv("{0,-18} {1,-25} {2,-13} {3,7} {4,13} {5,13}\n", *operand.getString("name"),
+                  shapeText(operand), *operand.getString("layout"),
+                  operand.getInteger("bytes").value_or(0),
+                  bytesText(traffic.readBytes, traffic.readByData),
+                  bytesText(traffic.writtenBytes, traffic.writtenByData));
   }
   os << "\nmailbox            shape                     scope    slots    bytes\n";
   for (const json::Value &value : *m.getArray("mailboxes")) {

@@ -10,7 +10,8 @@ namespace mono {
 llvm::Expected<std::string> reportText(const CompileResult &result);
 
 /// The manifest with the costs of each stage under "stages", the longest chain of waits under
-/// "hops", the weights once under "weight_floor", the arena under "lds", and the resources of the
+/// "hops", the weights once under "weight_floor", all operands under "memory_floor" and of each
+/// what is read and written (OperandTraffic), the arena under "lds", and the resources of the
 /// finished object under "resources".
 llvm::Expected<std::string> reportJson(const CompileResult &result);
 

@@ -40,6 +40,20 @@ double maxRelativeL2(ArrayRef<double> out, ArrayRef<double> ref, size_t rows) {
   return worst;
 }
 
+double maxOfReach(ArrayRef<double> out, ArrayRef<double> ref, ArrayRef<double> reach) {
+  if (out.size() != ref.size() || ref.size() != reach.size())
+    return infinity;
+  double worst = 0;
+  for (size_t i = 0; i < ref.size(); ++i) {
+    double error = std::abs(out[i] - ref[i]);
+    if (!std::isfinite(error))
+      return infinity;
+    if (error > 0)
+      worst = std::max(worst, error / reach[i]);
+  }
+  return worst;
+}
+
 /// Empty when the indices are well formed.
 static std::string indexFault(ArrayRef<int32_t> indices, size_t expected, size_t candidates) {
   if (indices.size() != expected)

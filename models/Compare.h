@@ -14,6 +14,11 @@ namespace mono::models {
 /// finite, when a row of `ref` is zero and that of `out` is not, or when the sizes differ.
 double maxRelativeL2(llvm::ArrayRef<double> out, llvm::ArrayRef<double> ref, size_t rows);
 
+/// The largest |out - ref| / reach of all elements, 0 where both are 0. Infinity when a value of
+/// `out` is not finite or the sizes differ.
+double maxOfReach(llvm::ArrayRef<double> out, llvm::ArrayRef<double> ref,
+                  llvm::ArrayRef<double> reach);
+
 /// The scores a selection was made from. `tolerance[i]` bounds the error of out's score i against
 /// ref's.
 struct SelectionScores {

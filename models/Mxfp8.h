@@ -30,4 +30,9 @@ void decodeMxfp8(llvm::ArrayRef<uint8_t> codes, llvm::ArrayRef<uint8_t> scales,
 /// What is left of values, whole blocks, after both.
 void roundToMxfp8(llvm::MutableArrayRef<double> values, MxScale rule);
 
+/// How far roundToMxfp8 of values that are each off by up to `reach` may be from that of `values`:
+/// rounding rises with a value, so the ends of its interval decide, under each scale that the
+/// block's largest may lead to. Replaces `reach`.
+void reachOfMxfp8(llvm::ArrayRef<double> values, MxScale rule, llvm::MutableArrayRef<double> reach);
+
 } // namespace mono::models

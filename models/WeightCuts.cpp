@@ -64,7 +64,8 @@ std::vector<double> multiplyBf16(const Checkpoint &checkpoint, const CheckpointT
 }
 
 std::vector<double> multiplyMxfp4(const Checkpoint &checkpoint, const CheckpointTensor &codes,
-                                  const CheckpointTensor &scales, ArrayRef<double> activations) {
+                                  const CheckpointTensor &scales, ArrayRef<double> activations,
+                                  WeightPart part) {
   return multiplyTransposed(
       activations, activations.size() / (2 * codes.columns()), codes.rows(),
       [&](size_t n, size_t k, MutableArrayRef<double> out) {
@@ -75,6 +76,9 @@ std::vector<double> multiplyMxfp4(const Checkpoint &checkpoint, const Checkpoint
         checkpoint.read(codes, n * codes.columns() + k / 2, codePiece);
         checkpoint.read(scales, n * scales.columns() + k / mxBlock, scalePiece);
         decodeMxfp4(codePiece, scalePiece, out);
+        if (part == WeightPart::Magnitude)
+          for (double &weight : out)
+            weight = std::abs(weight);
       });
 }
 

@@ -31,9 +31,12 @@ void rotaryTable(llvm::ArrayRef<double> frequencies, llvm::MutableArrayRef<uint8
 /// activations [rows, columns of `weight`] times a bf16 tensor.
 std::vector<double> multiplyBf16(const Checkpoint &checkpoint, const CheckpointTensor &weight,
                                  llvm::ArrayRef<double> activations);
+/// What of a weight is multiplied: its value, or its magnitude, for bounds of errors.
+enum class WeightPart { Value, Magnitude };
 /// The same with MXFP4 codes, U8 [n, k / 2], and their E8M0 scales, U8 [n, k / 32].
 std::vector<double> multiplyMxfp4(const Checkpoint &checkpoint, const CheckpointTensor &codes,
                                   const CheckpointTensor &scales,
-                                  llvm::ArrayRef<double> activations);
+                                  llvm::ArrayRef<double> activations,
+                                  WeightPart part = WeightPart::Value);
 
 } // namespace mono::models

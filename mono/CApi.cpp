@@ -470,6 +470,19 @@ mono_error *mono_group_create(const mono_kernel *kernel, mono_node *node,
   });
 }
 
+mono_error *mono_group_create_sharing(const mono_kernel *kernel, mono_group *with,
+                                      mono_group **group) {
+  return guarded([&]() -> Error {
+    if (Error error = requireAll({{kernel, "kernel"}, {with, "with"}, {group, "group"}}))
+      return error;
+    auto made = NodeGroup::createSharing(kernel->kernel, *with->group);
+    if (!made)
+      return made.takeError();
+    *group = new mono_group{std::move(*made)};
+    return Error::success();
+  });
+}
+
 void mono_group_destroy(mono_group *group) { delete group; }
 
 mono_error *mono_group_bind(mono_group *group, uint32_t rank, const char *operand, void *memory,

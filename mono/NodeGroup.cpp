@@ -14,21 +14,29 @@ NodeGroup::NodeGroup(std::shared_ptr<Node> node, Group made)
     : node(std::move(node)), group(std::move(made)), ownStreams(group.ranks()),
       bound(group.ranks() * group.manifest().operands.size()), unbound(bound.size()) {}
 
-Expected<std::unique_ptr<NodeGroup>> NodeGroup::create(std::shared_ptr<const CompiledKernel> kernel,
-                                                       std::shared_ptr<Node> node,
-                                                       std::vector<Workspace> workspaces) {
+Expected<std::unique_ptr<NodeGroup>>
+NodeGroup::make(const CompiledKernel &kernel, std::shared_ptr<Node> node, GroupOptions options) {
   std::lock_guard lock(node->mutex);
-  if (kernel->manifest.ranks != node->size())
+  if (kernel.manifest.ranks != node->size())
     return makeStatusError(MONO_INVALID_ARGUMENT,
                            "kernel '{}' was compiled for {} ranks, but the node has {} devices",
-                           kernel->manifest.kernel, kernel->manifest.ranks, node->size());
-  GroupOptions options;
+                           kernel.manifest.kernel, kernel.manifest.ranks, node->size());
   options.poisonOutputs = false;
-  options.workspaces = std::move(workspaces);
-  Expected<Group> group = Group::create(node->all(), kernel->codeObject, std::move(options));
+  Expected<Group> group = Group::create(node->all(), kernel.codeObject, std::move(options));
   if (!group)
     return withStatus(MONO_DEVICE_ERROR, group.takeError());
   return std::unique_ptr<NodeGroup>(new NodeGroup(std::move(node), std::move(*group)));
+}
+
+Expected<std::unique_ptr<NodeGroup>> NodeGroup::create(std::shared_ptr<const CompiledKernel> kernel,
+                                                       std::shared_ptr<Node> node,
+                                                       std::vector<Workspace> workspaces) {
+  return make(*kernel, std::move(node), {.workspaces = std::move(workspaces)});
+}
+
+Expected<std::unique_ptr<NodeGroup>>
+NodeGroup::createSharing(std::shared_ptr<const CompiledKernel> kernel, const NodeGroup &other) {
+  return make(*kernel, other.node, {.sharedWith = &other.group});
 }
 
 static Error waitFor(const Node &node) {

@@ -16,6 +16,9 @@ public:
   static llvm::Expected<std::unique_ptr<NodeGroup>>
   create(std::shared_ptr<const CompiledKernel> kernel, std::shared_ptr<Node> node,
          std::vector<Workspace> workspaces);
+  /// On the node of `other`, with its mailboxes, epoch words and peer tables.
+  static llvm::Expected<std::unique_ptr<NodeGroup>>
+  createSharing(std::shared_ptr<const CompiledKernel> kernel, const NodeGroup &other);
   /// Waits for what was launched on the node's own streams.
   ~NodeGroup();
 
@@ -30,6 +33,8 @@ public:
 
 private:
   NodeGroup(std::shared_ptr<Node> node, Group group);
+  static llvm::Expected<std::unique_ptr<NodeGroup>>
+  make(const CompiledKernel &kernel, std::shared_ptr<Node> node, GroupOptions options);
   llvm::Error checkLaunch() const;
   llvm::Error remember(llvm::Error error);
 

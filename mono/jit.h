@@ -232,6 +232,14 @@ public:
     return Group(group, kernel.info().ranks);
   }
 
+  /// On the node of `with`, taking turns with it on its workspace.
+  static Result<Group> createSharing(const Kernel &kernel, const Group &with) {
+    mono_group *group = nullptr;
+    if (mono_error *error = mono_group_create_sharing(kernel.handle(), with.owner.get(), &group))
+      return Error::take(error);
+    return Group(group, kernel.info().ranks);
+  }
+
   Error bind(uint32_t rank, const std::string &operand, void *memory, uint64_t bytes) {
     return Error::take(mono_group_bind(owner.get(), rank, operand.c_str(), memory, bytes));
   }

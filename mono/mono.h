@@ -203,8 +203,8 @@ MONO_API mono_error *mono_unmap_host(mono_node *node, void *memory);
 
 typedef struct mono_group mono_group;
 
-/* Memory of the caller for the workspace of one rank. It must outlive the group and serve no
- * other. */
+/* Memory of the caller for the workspace of one rank. It must outlive the group, and those that
+ * share it (mono_group_create_sharing), and serve no other. */
 typedef struct mono_workspace {
   void *local; /* mono_workspace_size.local_bytes */
   void *peer;  /* mono_workspace_size.peer_bytes; coarse-grained memory is refused */
@@ -215,6 +215,15 @@ typedef struct mono_workspace {
  * a node. */
 MONO_API mono_error *mono_group_create(const mono_kernel *kernel, mono_node *node,
                                        const mono_workspace *workspaces, mono_group **group);
+/* The same on the node of the group `with`, whose workspace the new group uses instead of having
+ * one: kernels for 4 and for 8 rows, or of all layers, may take turns on one set of mailboxes. Of
+ * the kernels that share, the one that needs the largest workspace makes the first group. Launches
+ * of all these groups must be ordered, alike on all ranks; when one fails, all groups are broken.
+ * Workspaces of the caller must outlive them all; `with` itself may be destroyed. Kernels whose
+ * exchange does not allow it are refused (MONO_DEVICE_ERROR). Libraries that have this function
+ * have the symbol version MONO_1.1. */
+MONO_API mono_error *mono_group_create_sharing(const mono_kernel *kernel, mono_group *with,
+                                               mono_group **group);
 /* Waits for launches on the node's own streams; those on streams of the caller must have ended. */
 MONO_API void mono_group_destroy(mono_group *group);
 

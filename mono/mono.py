@@ -104,6 +104,7 @@ def _signatures():
         "mono_map_host": (None, [pointer, pointer, bytes_]),
         "mono_unmap_host": (None, [pointer, pointer]),
         "mono_group_create": (None, [pointer, pointer, ctypes.POINTER(_Workspace), out]),
+        "mono_group_create_sharing": (None, [pointer, pointer, out]),
         "mono_group_destroy": (..., [pointer]),
         "mono_group_bind": (None, [pointer, word, text, pointer, bytes_]),
         "mono_group_launch": (None, [pointer, out]),
@@ -380,10 +381,17 @@ class Group(_Handle):
     """A kernel on the devices of a node."""
     _destroy = _lib.mono_group_destroy
 
-    def __init__(self, kernel, node, workspaces=None):
-        """`workspaces`: (local, peer) addresses for each rank; without them the library allocates."""
+    def __init__(self, kernel, node, workspaces=None, shared_with=None):
+        """`workspaces`: (local, peer) addresses for each rank; without them the library allocates.
+        `shared_with`: a group on the same node whose workspace this one uses, taking turns."""
         self.kernel, self.node = kernel, node
         self._bound = {}
+        if shared_with is not None:
+            if workspaces is not None or shared_with.node is not node:
+                raise Error(INVALID_ARGUMENT, "expected no workspaces and the same node for a group "
+                            "that shares those of another")
+            super().__init__(_lib.mono_group_create_sharing, kernel, shared_with)
+            return
         array = None
         if workspaces is not None:
             if len(workspaces) != kernel.ranks:

@@ -45,7 +45,8 @@ struct GroupOptions {
   /// A group on the same devices whose mailboxes, epoch words and peer tables the new one uses too,
   /// instead of having its own; of the kernels that share, the one that needs most makes the first
   /// group. Launches of all these groups must be ordered, alike on all ranks, and when one fails,
-  /// all groups are broken. Not for join(). docs/rationale.md says why this is safe.
+  /// all groups are broken. For join() each process names its part of the same group, which came
+  /// from join() too. docs/rationale.md says why this is safe.
   const Group *sharedWith = nullptr;
 };
 
@@ -136,9 +137,10 @@ private:
   struct Exchange {
     std::vector<DeviceBuffer> owned; ///< what of it the library allocated or mapped
     DevicePtr deviceMailboxes = 0, peerMailboxes = 0, epochs = 0, peerTable = 0;
-    uint64_t deviceBytes = 0;   ///< of the device mailboxes
-    uint64_t peerSlotBytes = 0; ///< from a slot of the peer mailboxes to the next
-    std::string failure;        ///< of a launch; the ranks may be at different epochs since
+    uint64_t deviceBytes = 0;              ///< of the device mailboxes
+    uint64_t peerSlotBytes = 0;            ///< from a slot of the peer mailboxes to the next
+    std::array<uint8_t, 32> identity = {}; ///< of a joined group, the same on all ranks
+    std::string failure; ///< of a launch; the ranks may be at different epochs since
   };
   /// A rank of this process.
   struct Member {

@@ -15,9 +15,6 @@ namespace mono {
 Expected<Group> Group::startJoin(Device &device, ArrayRef<uint8_t> codeObject,
                                  const ipc::Rendezvous &rendezvous, GroupOptions options,
                                  ipc::GroupCard &card) {
-  if (options.sharedWith)
-    return makeError("expected mailboxes of its own for a group of several processes: groups share "
-                     "theirs within a process only");
   Expected<Group> group = checked(&device, codeObject, std::move(options));
   if (!group)
     return group;
@@ -28,6 +25,15 @@ Expected<Group> Group::startJoin(Device &device, ArrayRef<uint8_t> codeObject,
   if (Error error = group->addMember(rendezvous.rank(), device, codeObject))
     return error;
   card = ipc::describeGroup(manifest, codeObject);
+  if (group->options.sharedWith) {
+    card.sharedWith = group->members.front().exchange->identity;
+    if (card.sharedWith == decltype(card.sharedWith)())
+      return makeError(
+          "kernel '{}' is to share the mailboxes of a group of one process: expected one "
+          "that was joined by all ranks",
+          manifest.kernel);
+    return group;
+  }
   Expected<IpcMemory> mailboxes =
       device.exportMemory(group->members.front().exchange->peerMailboxes);
   if (!mailboxes)
@@ -36,9 +42,12 @@ Expected<Group> Group::startJoin(Device &device, ArrayRef<uint8_t> codeObject,
   return group;
 }
 
-/// Maps the mailboxes of the other ranks.
+/// Maps the mailboxes of the other ranks, unless an earlier group has.
 Error Group::connect(ArrayRef<ipc::GroupCard> cards) {
+  if (options.sharedWith)
+    return Error::success();
   Member &member = members.front();
+  member.exchange->identity = ipc::groupIdentity(cards);
   std::vector<DevicePtr> mailboxes;
   for (unsigned rank = 0; rank < cards.size(); ++rank) {
     if (rank == member.rank) {

@@ -1,5 +1,6 @@
 // Strict reader and writer of the safetensors format.
 #include "runtime/Safetensors.h"
+#include "runtime/File.h"
 #include "runtime/Json.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -7,6 +8,7 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -207,10 +209,9 @@ Expected<SafetensorsFile> SafetensorsFile::parse(std::unique_ptr<MemoryBuffer> b
 }
 
 Expected<SafetensorsFile> SafetensorsFile::open(StringRef path) {
-  ErrorOr<std::unique_ptr<MemoryBuffer>> buffer =
-      MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  Expected<std::unique_ptr<MemoryBuffer>> buffer = readFile(path);
   if (!buffer)
-    return makeError("{}: {}", path, buffer.getError().message());
+    return buffer.takeError();
   Expected<SafetensorsFile> file = parse(std::move(*buffer));
   if (!file)
     return addContext(file.takeError(), path);
@@ -315,16 +316,25 @@ SafetensorsWriter::~SafetensorsWriter() {
     consumeError(file->discard());
 }
 
+Error checkSafetensorsTarget(StringRef path) {
+  if (sys::fs::exists(path) && !sys::fs::is_regular_file(path))
+    return makeError("{}: expected a regular file, or none, to replace", path);
+  StringRef folder = sys::path::parent_path(path);
+  if (std::error_code error =
+          sys::fs::access(folder.empty() ? "." : folder, sys::fs::AccessMode::Write))
+    return makeError("{}: {}", path, error.message());
+  return Error::success();
+}
+
 Expected<SafetensorsWriter>
 SafetensorsWriter::create(StringRef path, ArrayRef<TensorView> tensors,
                           const std::map<std::string, std::string> &metadata) {
   Expected<FileStart> start = formatStart(tensors, metadata);
   if (!start)
     return start.takeError();
-  // Beside its final place, so that the last step is a rename, which would also take the place of a
-  // device or a pipe.
-  if (sys::fs::exists(path) && !sys::fs::is_regular_file(path))
-    return makeError("{}: expected a regular file, or none, to replace", path);
+  if (Error error = checkSafetensorsTarget(path))
+    return std::move(error);
+  // Beside its final place, so that the last step is a rename.
   Expected<sys::fs::TempFile> file = sys::fs::TempFile::create(path + ".%%%%%%%%");
   if (!file)
     return addContext(file.takeError(), path);

@@ -86,12 +86,17 @@ private:
 llvm::Expected<std::string> formatSafetensors(llvm::ArrayRef<TensorView> tensors,
                                               const std::map<std::string, std::string> &metadata);
 
+/// Error unless such a file can be written at `path`, as far as one can tell before: the folder is
+/// writable, and there is nothing yet, or a regular file. The file is renamed into its place, which
+/// would remove a device or a pipe.
+llvm::Error checkSafetensorsTarget(llvm::StringRef path);
+
 /// Writes a file whose data need not be in memory at once: the header first, then the data in the
 /// order of the tensors. The file appears complete or not at all.
 class SafetensorsWriter {
 public:
   /// Writes the header for tensors of these names, dtypes and shapes; their `data` are not looked
-  /// at. Error when there is something else than a regular file at `path`.
+  /// at. Errors as of checkSafetensorsTarget().
   static llvm::Expected<SafetensorsWriter>
   create(llvm::StringRef path, llvm::ArrayRef<TensorView> tensors,
          const std::map<std::string, std::string> &metadata);

@@ -12,7 +12,8 @@
 // (bf16), 128 (MXFP4, FP8 in blocks) or 64 (MXFP8), and there are at most 16 rows. Their activations stay bf16:
 // codes are widened in registers, which is exact within the range of bf16 (mono.contract). Those ending
 // in _by_mxfp8 and _by_fp8 round the activations to 8 bits as well and multiply code by code, at twice
-// the rate of bf16 or more; K is a multiple of 128 there.
+// the rate of bf16; K is a multiple of 128 there, and NaN or infinity in a row of x makes all results of
+// that row NaN.
 //
 // A stage of another shape calls the tile: the caller opens the stream, so that weights are on their way
 // while the activations are still waited for.

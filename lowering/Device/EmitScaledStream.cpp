@@ -165,7 +165,8 @@ SmallVector<Value> Emitter::loadBlockScales(ScaledStream &stream, Value group, V
       mul(arith::IndexCastUIOp::create(b, b.getIndexType(), group), shape.end()[-2] * shape.back());
   SmallVector<Value> loaded;
   for (int64_t row = 0; row < stream.rowTiles; ++row) {
-    // A tile of 16 rows lies in one row of blocks, so all lanes need the same scale.
+    // A tile of 16 rows lies in one row of blocks, so all lanes need the same scale. It comes the
+    // way of the codes: a scalar load would be waited for with the next read of LDS.
     Value blockRow = divide(add(stream.rowTile, row), kScaleBlock / gfx950::kMfmaM);
     Value at = add(matrix, add(mul(blockRow, shape.back()), divide(depth, kScaleBlock)));
     Value scale =

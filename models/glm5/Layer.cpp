@@ -123,9 +123,9 @@ std::vector<double> Glm5Layer::expertInput(const Attention &attention) const {
 }
 
 std::vector<double> Glm5Layer::multiplyExpert(ArrayRef<double> activations, size_t expert,
-                                              Projection projection) const {
+                                              Projection projection, WeightPart part) const {
   return multiplyMxfp4(checkpoint, tensors.expert(expert, projection),
-                       tensors.expertScale(expert, projection), activations);
+                       tensors.expertScale(expert, projection), activations, part);
 }
 
 std::vector<double> Glm5Layer::expertUnits(ArrayRef<double> g, size_t expert) const {
@@ -138,36 +138,6 @@ std::vector<double> Glm5Layer::expertUnits(ArrayRef<double> g, size_t expert) co
 
 std::vector<double> Glm5Layer::expertOutput(ArrayRef<double> units, size_t expert) const {
   return multiplyExpert(units, expert, Projection::Down);
-}
-
-std::vector<double> Glm5Layer::outputOfCodes(const Attention &attention,
-                                             const Routing &routing) const {
-  struct Use {
-    size_t row;
-    double weight;
-  };
-  size_t hidden = sizes.hidden;
-  std::map<size_t, std::vector<Use>> users; // by expert
-  for (size_t row = 0; row < sizes.rows; ++row)
-    users[sizes.experts].push_back({row, 1});
-  for (size_t place = 0; place < routing.ids.size(); ++place)
-    users[static_cast<size_t>(routing.ids[place])].push_back(
-        {place / sizes.chosen, routing.weights[place]});
-  std::vector<double> g = expertInput(attention), y = attention.residual;
-  roundToMxfp8(g, MxScale::Floor);
-  for (const auto &[expert, uses] : users) {
-    std::vector<double> input;
-    for (const Use &use : uses)
-      llvm::append_range(input, ArrayRef(g).slice(use.row * hidden, hidden));
-    std::vector<double> units = expertUnits(input, expert);
-    for (size_t i = 0; i < units.size(); ++i)
-      units[i] *= uses[i / sizes.moe].weight;
-    roundToMxfp8(units, MxScale::Floor);
-    std::vector<double> output = expertOutput(units, expert);
-    for (size_t i = 0; i < output.size(); ++i)
-      y[uses[i / hidden].row * hidden + i % hidden] += output[i];
-  }
-  return y;
 }
 
 Experts Glm5Layer::runExperts(const Attention &attention, const Routing &routing) const {

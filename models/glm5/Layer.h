@@ -4,9 +4,12 @@
 #pragma once
 
 #include "models/Matmul.h"
+#include "models/WeightCuts.h"
 #include "models/glm5/LayerInputs.h"
 #include "models/glm5/LayerTensors.h"
 #include "models/glm5/Router.h"
+
+#include <map>
 
 namespace mono::models::glm5 {
 
@@ -65,6 +68,11 @@ struct Experts {
   std::vector<double> y;      ///< [rows, hidden] layer output
 };
 
+/// Values and what each may be off.
+struct Reach {
+  std::vector<double> values, reach;
+};
+
 class Glm5Layer {
 public:
   /// Keeps references to all but the sizes. Cache rows must not be shared by rows at different
@@ -98,6 +106,9 @@ public:
   /// The layer's output when experts take MXFP8 activations: their input, and their units with the
   /// weights of the routing applied, rounded by MxScale::Floor.
   std::vector<double> outputOfCodes(const Attention &attention, const Routing &routing) const;
+  /// The same for a launch that made this residual, rounded to bf16, and these weights, and how far
+  /// its output may be from it.
+  Reach reachOfCodes(const Attention &attention, const Routing &routing) const;
   /// SiLU(gate(g)) * up(g) [rows, moe] for the rows of g [rows, hidden].
   std::vector<double> expertUnits(llvm::ArrayRef<double> g, size_t expert) const;
   /// The down projection of units [rows, moe].
@@ -112,7 +123,17 @@ private:
   std::vector<double> multiply(llvm::ArrayRef<double> activations,
                                const CheckpointTensor &weight) const;
   std::vector<double> multiplyExpert(llvm::ArrayRef<double> activations, size_t expert,
-                                     Projection projection) const;
+                                     Projection projection,
+                                     WeightPart part = WeightPart::Value) const;
+  /// A row that an expert works for, and the expert's weight.
+  struct ExpertUse {
+    size_t row;
+    double weight;
+  };
+  /// By expert, the shared one too.
+  std::map<size_t, std::vector<ExpertUse>> expertUses(const Routing &routing) const;
+  Reach productOfExpert(const Reach &activations, size_t expert, Projection projection) const;
+  Reach unitsOfExpert(const Reach &g, llvm::ArrayRef<ExpertUse> uses, size_t expert) const;
 
   size_t tokens(size_t row) const { return static_cast<size_t>(inputs.positions[row]) + 1; }
   /// `out` = tokens `list` of row `row` from a cache, values [first, first + width) of each entry;

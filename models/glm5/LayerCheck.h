@@ -21,6 +21,11 @@ inline constexpr double exactActivationTolerance = 5e-2;
 /// error; stage by stage test/e2e/LayerMailboxTest.cpp is exact.
 inline constexpr double codesTolerance = 4e-2;
 
+/// Both bars are means over many weights. Where few outweigh all others (LayerCase::fewWeights) one
+/// activation next to a border between two codes decides, and a step is up to an eighth of it:
+/// there each element is judged by what all roundings on the way can do to it
+/// (Glm5Layer::reachOfCodes).
+
 /// The reference of one case, computed once, and the comparison of outputs with it.
 ///
 /// Choices of tokens and experts are discontinuous, so what follows a choice is compared with the
@@ -38,6 +43,7 @@ public:
 
 private:
   TokenLists checkSelection(const HostTensor &out, Report &report) const;
+  void checkReach(const RankOutputs &out, Routing routing, Report &report) const;
   void checkCaches(const RankOutputs &outputs, Report &report) const;
   /// Puts the golden rows in place of those of `reference` for rows where `same` holds.
   void adoptGolden(llvm::ArrayRef<double> golden, const std::vector<bool> &same,

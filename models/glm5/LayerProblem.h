@@ -17,6 +17,7 @@ struct LayerCase {
   std::optional<LayerGolden> golden; ///< takes the reference's place where it can
   bool allExperts = false;           ///< every expert has weights, see makeLayerProblem()
   TensorEdit edit = nullptr;         ///< of the weights
+  bool fewWeights = false;           ///< outweigh all others, so that errors do not average out
 };
 
 /// Random inputs under a seed: outlier channels, positions at every border (spreadPositions), pages

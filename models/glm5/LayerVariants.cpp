@@ -101,6 +101,7 @@ static LayerCase differentExperts(const LayerSizes &sizes, uint64_t seed) {
 
 static LayerCase scales(const LayerSizes &sizes, uint64_t seed) {
   LayerCase result = randomLayerCase(sizes, seed);
+  result.fewWeights = true;
   result.edit = [seed](const CheckpointTensor &tensor, uint64_t offset,
                        MutableArrayRef<uint8_t> out) {
     if (!StringRef(tensor.name).ends_with("weight_scale"))

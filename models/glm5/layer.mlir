@@ -603,7 +603,10 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   mono.call @reduce_and_norm(%o_partial, %x, %w_post, %x1, %attn_residual, %scaled, %squares, %o_parts, %S, %HIDDEN)
     : (!mono.mailbox, !mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, !mono.mailbox, !mono.mailbox, index, index, index) -> ()
 
-  //===--- routing ------------------------------------------------------------===//
+  //===--- routing and the shared expert --------------------------------------===//
+
+  %shared = arith.index_cast %EXPERTS : index to i32 // its number, behind the routed ones
+  %one32 = arith.constant 1.0 : f32                  // and its weight
 
   mono.stage "router" (%t) tasks [%EXPERTS floordiv 16] base [240] {
     %w = mono.stream %w_gate[%t * 16, 0] [16, %HIDDEN] split_k(8)
@@ -617,10 +620,8 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
     mono.post %logit to %logits[0, %t * 16] : tensor<?x16xf32>
   }
 
-  // Every workgroup routes for itself: that costs less than another exchange. What it finds, and the
-  // normed rows, stay in LDS for its experts.
-  mono.stage "route" (%t) tasks [256] base [0] {
-    %b = mono.load %bias[0] [%EXPERTS] : tensor<?xf32>
+  // What the experts take; it stays in LDS for them.
+  mono.stage "take_rows" (%t) tasks [256] base [0] {
     %rstd = mono.call @receive_rms(%squares, %S, %HIDDEN, %eps)
       : (!mono.mailbox, index, index, f32) -> tensor<?xf32>
     %zeroth = arith.constant 0 : index
@@ -628,7 +629,52 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
       : (!mono.mailbox, tensor<?xf32>, !mono.buffer, index, index, index) -> ()
     mono.call @receive_normed(%scaled, %rstd, %row, %HALF, %S, %HALF)
       : (!mono.mailbox, tensor<?xf32>, !mono.buffer, index, index, index) -> ()
+  }
 
+  mono.stage "quantise_rows" (%t) tasks [256 * symbol(%ACT)] base [0] {
+    // In sixteen steps: beside the rows and their codes there is little LDS left.
+    %parts = arith.constant 512 : index
+    %blocks = arith.divui %HIDDEN, %parts : index
+    %second = arith.divui %HALF, %two : index
+    %fourth = arith.addi %HALF, %second : index
+    %zeroth = arith.constant 0 : index
+    mono.call @quantise_quarters(%row, %row_codes, %row_scales, %zeroth, %S, %blocks)
+      : (!mono.buffer, !mono.buffer, !mono.buffer, index, index, index) -> ()
+    mono.call @quantise_quarters(%row, %row_codes, %row_scales, %second, %S, %blocks)
+      : (!mono.buffer, !mono.buffer, !mono.buffer, index, index, index) -> ()
+    mono.call @quantise_quarters(%row, %row_codes, %row_scales, %HALF, %S, %blocks)
+      : (!mono.buffer, !mono.buffer, !mono.buffer, index, index, index) -> ()
+    mono.call @quantise_quarters(%row, %row_codes, %row_scales, %fourth, %S, %blocks)
+      : (!mono.buffer, !mono.buffer, !mono.buffer, index, index, index) -> ()
+  }
+
+  // The shared expert's units need no routing: they are computed while the router is at work, and leave
+  // its tasks to all workgroups evenly.
+  mono.stage "shared_gate_up" (%t) tasks [%TILES * symbol(%WIDE)] base [0] {
+    %expert = tensor.splat %shared : tensor<1xi32>
+    %w = mono.stream %w_gate_up[0, %t * 32, 0] [%EXPERTS + 1, 32, %HIDDEN] scaled %w_gate_up_scale groups(%expert : tensor<1xi32>) split_k(8)
+    %both = mono.contract %row[0, 0] [%S, %HIDDEN], %w : tensor<?x32xf32>
+    %weight = tensor.splat %one32[%S] : tensor<?xf32>
+    %unit16 = mono.call @units_of_tile(%both, %weight, %S)
+      : (tensor<?x32xf32>, tensor<?xf32>, index) -> tensor<?x16xbf16>
+    mono.post %unit16 to %units[(%t * 16) floordiv symbol(%D_DEPTH), 0, 0, (%t * 16) mod symbol(%D_DEPTH)] : tensor<?x16xbf16>
+  }
+
+  mono.stage "shared_gate_up_mx" (%t) tasks [%BLOCKS * symbol(%ACT)] base [0] {
+    %expert = tensor.splat %shared : tensor<1xi32>
+    %w = mono.stream %w_gate_up[0, %t * 64, 0] [%EXPERTS + 1, 64, %HIDDEN] scaled %w_gate_up_scale groups(%expert : tensor<1xi32>) split_k(8)
+    %both = mono.contract %row_codes[0, 0] [%S, %HIDDEN] scaled %row_scales, %w : tensor<?x64xf32>
+    %weight = tensor.splat %one32[%S] : tensor<?xf32>
+    %codes, %scale = mono.call @units_of_block(%both, %weight, %S)
+      : (tensor<?x64xf32>, tensor<?xf32>, index) -> (tensor<?x?xf8E4M3FN>, tensor<?x?xf32>)
+    mono.post %codes to %unit_codes[(%t * 32) floordiv symbol(%D_DEPTH), 0, 0, (%t * 32) mod symbol(%D_DEPTH)] : tensor<?x?xf8E4M3FN>
+    mono.post %scale to %unit_scales[(%t * 32) floordiv symbol(%D_DEPTH), 0, 0, ((%t * 32) mod symbol(%D_DEPTH)) floordiv 32] : tensor<?x?xf32>
+  }
+
+  // Every workgroup routes for itself: that costs less than another exchange. What it finds stays in LDS
+  // for its experts.
+  mono.stage "route" (%t) tasks [256] base [0] {
+    %b = mono.load %bias[0] [%EXPERTS] : tensor<?xf32>
     %logit = mono.receive %logits[0, 0] [%S, %EXPERTS] : tensor<?x?xf32>
     %scale = arith.constant 2.5 : f32
     %ids, %weights = mono.call @route_topk(%logit, %b, %scale, %S, %EXPERTS, %CHOSEN)
@@ -641,8 +687,6 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
     mono.store %list, %groups[0] : tensor<?xi32>
 
     // The shared expert is everybody's last choice, with weight 1.
-    %shared = arith.index_cast %EXPERTS : index to i32
-    %one32 = arith.constant 1.0 : f32
     %sharedOnly = tensor.splat %shared[%S, %CHOICES] : tensor<?x?xi32>
     %onesOnly = tensor.splat %one32[%S, %CHOICES] : tensor<?x?xf32>
     %choices = tensor.insert_slice %ids into %sharedOnly[0, 0] [%S, %CHOSEN] [1, 1]
@@ -662,20 +706,17 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
 
   //===--- experts ------------------------------------------------------------===//
 
-  // 16 units of one group's expert for all rows, with the routing weights applied. Groups past the last
-  // distinct expert read nothing.
-  mono.stage "gate_up" (%t) tasks [%GROUPS * symbol(%TILES) * symbol(%WIDE)] base [0] {
-    %expert = mono.load %groups[%t floordiv symbol(%TILES)] [1] : tensor<1xi32>
+  // 16 units of one routed group's expert for all rows, with the routing weights applied. Groups past the
+  // last distinct expert read nothing.
+  mono.stage "gate_up" (%t) tasks [%MOST * symbol(%TILES) * symbol(%WIDE)] base [0] {
+    %expert = mono.load %groups[%t floordiv symbol(%TILES) + 1] [1] : tensor<1xi32>
     %w = mono.stream %w_gate_up[0, (%t mod symbol(%TILES)) * 32, 0] [%EXPERTS + 1, 32, %HIDDEN] scaled %w_gate_up_scale groups(%expert : tensor<1xi32>) split_k(8)
     %both = mono.contract %row[0, 0] [%S, %HIDDEN], %w : tensor<?x32xf32>
-    %gate = tensor.extract_slice %both[0, 0] [%S, 16] [1, 1] : tensor<?x32xf32> to tensor<?x16xf32>
-    %up = tensor.extract_slice %both[0, 16] [%S, 16] [1, 1] : tensor<?x32xf32> to tensor<?x16xf32>
-    %weight1 = mono.load %group_weight[%t floordiv symbol(%TILES), 0] [1, %S] : tensor<1x?xf32>
+    %weight1 = mono.load %group_weight[%t floordiv symbol(%TILES) + 1, 0] [1, %S] : tensor<1x?xf32>
     %weight = tensor.collapse_shape %weight1 [[0, 1]] : tensor<1x?xf32> into tensor<?xf32>
-    %unit = mono.call @swiglu(%gate, %up, %weight, %S, %sixteen)
-      : (tensor<?x16xf32>, tensor<?x16xf32>, tensor<?xf32>, index, index) -> tensor<?x16xf32>
-    %unit16 = arith.truncf %unit : tensor<?x16xf32> to tensor<?x16xbf16>
-    mono.post %unit16 to %units[((%t mod symbol(%TILES)) * 16) floordiv symbol(%D_DEPTH), %t floordiv symbol(%TILES), 0, ((%t mod symbol(%TILES)) * 16) mod symbol(%D_DEPTH)] : tensor<?x16xbf16>
+    %unit16 = mono.call @units_of_tile(%both, %weight, %S)
+      : (tensor<?x32xf32>, tensor<?xf32>, index) -> tensor<?x16xbf16>
+    mono.post %unit16 to %units[((%t mod symbol(%TILES)) * 16) floordiv symbol(%D_DEPTH), %t floordiv symbol(%TILES) + 1, 0, ((%t mod symbol(%TILES)) * 16) mod symbol(%D_DEPTH)] : tensor<?x16xbf16>
   }
 
   // 32 columns of the output over all experts, one after the other.
@@ -694,45 +735,17 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
 
   //===--- experts with MXFP8 activations -------------------------------------===//
 
-  mono.stage "quantise_rows" (%t) tasks [256 * symbol(%ACT)] base [0] {
-    // In sixteen steps: beside the rows and their codes there is little LDS left.
-    %parts = arith.constant 512 : index
-    %blocks = arith.divui %HIDDEN, %parts : index
-    %second = arith.divui %HALF, %two : index
-    %fourth = arith.addi %HALF, %second : index
-    %zeroth = arith.constant 0 : index
-    mono.call @quantise_quarters(%row, %row_codes, %row_scales, %zeroth, %S, %blocks)
-      : (!mono.buffer, !mono.buffer, !mono.buffer, index, index, index) -> ()
-    mono.call @quantise_quarters(%row, %row_codes, %row_scales, %second, %S, %blocks)
-      : (!mono.buffer, !mono.buffer, !mono.buffer, index, index, index) -> ()
-    mono.call @quantise_quarters(%row, %row_codes, %row_scales, %HALF, %S, %blocks)
-      : (!mono.buffer, !mono.buffer, !mono.buffer, index, index, index) -> ()
-    mono.call @quantise_quarters(%row, %row_codes, %row_scales, %fourth, %S, %blocks)
-      : (!mono.buffer, !mono.buffer, !mono.buffer, index, index, index) -> ()
-  }
-
   // As "gate_up", but 32 units: those that share a scale of what "down_mx" takes.
-  mono.stage "gate_up_mx" (%t) tasks [%GROUPS * symbol(%BLOCKS) * symbol(%ACT)] base [0] {
-    %expert = mono.load %groups[%t floordiv symbol(%BLOCKS)] [1] : tensor<1xi32>
+  mono.stage "gate_up_mx" (%t) tasks [%MOST * symbol(%BLOCKS) * symbol(%ACT)] base [0] {
+    %expert = mono.load %groups[%t floordiv symbol(%BLOCKS) + 1] [1] : tensor<1xi32>
     %w = mono.stream %w_gate_up[0, (%t mod symbol(%BLOCKS)) * 64, 0] [%EXPERTS + 1, 64, %HIDDEN] scaled %w_gate_up_scale groups(%expert : tensor<1xi32>) split_k(8)
     %both = mono.contract %row_codes[0, 0] [%S, %HIDDEN] scaled %row_scales, %w : tensor<?x64xf32>
-    // 16 gates, the 16 ups of the same units, and so on.
-    %tiles = tensor.expand_shape %both [[0], [1, 2, 3]] output_shape [%S, 2, 2, 16]
-      : tensor<?x64xf32> into tensor<?x2x2x16xf32>
-    %gates = tensor.extract_slice %tiles[0, 0, 0, 0] [%S, 2, 1, 16] [1, 1, 1, 1]
-      : tensor<?x2x2x16xf32> to tensor<?x2x16xf32>
-    %ups = tensor.extract_slice %tiles[0, 0, 1, 0] [%S, 2, 1, 16] [1, 1, 1, 1]
-      : tensor<?x2x2x16xf32> to tensor<?x2x16xf32>
-    %gate = tensor.collapse_shape %gates [[0], [1, 2]] : tensor<?x2x16xf32> into tensor<?x32xf32>
-    %up = tensor.collapse_shape %ups [[0], [1, 2]] : tensor<?x2x16xf32> into tensor<?x32xf32>
-    %weight1 = mono.load %group_weight[%t floordiv symbol(%BLOCKS), 0] [1, %S] : tensor<1x?xf32>
+    %weight1 = mono.load %group_weight[%t floordiv symbol(%BLOCKS) + 1, 0] [1, %S] : tensor<1x?xf32>
     %weight = tensor.collapse_shape %weight1 [[0, 1]] : tensor<1x?xf32> into tensor<?xf32>
-    %unit = mono.call @swiglu(%gate, %up, %weight, %S, %thirtyTwo)
-      : (tensor<?x32xf32>, tensor<?x32xf32>, tensor<?xf32>, index, index) -> tensor<?x32xf32>
-    %codes, %scale = mono.call @quantise_mxfp8(%unit, %S, %one)
-      : (tensor<?x32xf32>, index, index) -> (tensor<?x?xf8E4M3FN>, tensor<?x?xf32>)
-    mono.post %codes to %unit_codes[((%t mod symbol(%BLOCKS)) * 32) floordiv symbol(%D_DEPTH), %t floordiv symbol(%BLOCKS), 0, ((%t mod symbol(%BLOCKS)) * 32) mod symbol(%D_DEPTH)] : tensor<?x?xf8E4M3FN>
-    mono.post %scale to %unit_scales[((%t mod symbol(%BLOCKS)) * 32) floordiv symbol(%D_DEPTH), %t floordiv symbol(%BLOCKS), 0, (((%t mod symbol(%BLOCKS)) * 32) mod symbol(%D_DEPTH)) floordiv 32] : tensor<?x?xf32>
+    %codes, %scale = mono.call @units_of_block(%both, %weight, %S)
+      : (tensor<?x64xf32>, tensor<?xf32>, index) -> (tensor<?x?xf8E4M3FN>, tensor<?x?xf32>)
+    mono.post %codes to %unit_codes[((%t mod symbol(%BLOCKS)) * 32) floordiv symbol(%D_DEPTH), %t floordiv symbol(%BLOCKS) + 1, 0, ((%t mod symbol(%BLOCKS)) * 32) mod symbol(%D_DEPTH)] : tensor<?x?xf8E4M3FN>
+    mono.post %scale to %unit_scales[((%t mod symbol(%BLOCKS)) * 32) floordiv symbol(%D_DEPTH), %t floordiv symbol(%BLOCKS) + 1, 0, (((%t mod symbol(%BLOCKS)) * 32) mod symbol(%D_DEPTH)) floordiv 32] : tensor<?x?xf32>
   }
 
   mono.stage "down_mx" (%t) tasks [(%HIDDEN floordiv 32) * symbol(%D_PARTS) * symbol(%ACT)] base [0] {
@@ -838,6 +851,38 @@ mono.routine @norm_query(%q : !mono.mailbox, %gamma : !mono.buffer, %into : !mon
     : (tensor<?x?xf32>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
   mono.call @store_two_terms(%qr, %into, %rows) : (tensor<?x?xf32>, !mono.buffer, index) -> ()
   mono.yield
+}
+
+// Units of 16 gates and their ups, with the weights of the rows.
+mono.routine @units_of_tile(%both : tensor<?x32xf32>, %weight : tensor<?xf32>, %rows : index)
+    -> tensor<?x16xbf16> {
+  %sixteen = arith.constant 16 : index
+  %gate = tensor.extract_slice %both[0, 0] [%rows, 16] [1, 1] : tensor<?x32xf32> to tensor<?x16xf32>
+  %up = tensor.extract_slice %both[0, 16] [%rows, 16] [1, 1] : tensor<?x32xf32> to tensor<?x16xf32>
+  %unit = mono.call @swiglu(%gate, %up, %weight, %rows, %sixteen)
+    : (tensor<?x16xf32>, tensor<?x16xf32>, tensor<?xf32>, index, index) -> tensor<?x16xf32>
+  %unit16 = arith.truncf %unit : tensor<?x16xf32> to tensor<?x16xbf16>
+  mono.yield %unit16 : tensor<?x16xbf16>
+}
+
+// The same of 32 units, as codes that share a scale. Gates and ups come 16 by 16.
+mono.routine @units_of_block(%both : tensor<?x64xf32>, %weight : tensor<?xf32>, %rows : index)
+    -> (tensor<?x?xf8E4M3FN>, tensor<?x?xf32>) {
+  %one = arith.constant 1 : index
+  %thirtyTwo = arith.constant 32 : index
+  %tiles = tensor.expand_shape %both [[0], [1, 2, 3]] output_shape [%rows, 2, 2, 16]
+    : tensor<?x64xf32> into tensor<?x2x2x16xf32>
+  %gates = tensor.extract_slice %tiles[0, 0, 0, 0] [%rows, 2, 1, 16] [1, 1, 1, 1]
+    : tensor<?x2x2x16xf32> to tensor<?x2x16xf32>
+  %ups = tensor.extract_slice %tiles[0, 0, 1, 0] [%rows, 2, 1, 16] [1, 1, 1, 1]
+    : tensor<?x2x2x16xf32> to tensor<?x2x16xf32>
+  %gate = tensor.collapse_shape %gates [[0], [1, 2]] : tensor<?x2x16xf32> into tensor<?x32xf32>
+  %up = tensor.collapse_shape %ups [[0], [1, 2]] : tensor<?x2x16xf32> into tensor<?x32xf32>
+  %unit = mono.call @swiglu(%gate, %up, %weight, %rows, %thirtyTwo)
+    : (tensor<?x32xf32>, tensor<?x32xf32>, tensor<?xf32>, index, index) -> tensor<?x32xf32>
+  %codes, %scale = mono.call @quantise_mxfp8(%unit, %rows, %one)
+    : (tensor<?x32xf32>, index, index) -> (tensor<?x?xf8E4M3FN>, tensor<?x?xf32>)
+  mono.yield %codes, %scale : tensor<?x?xf8E4M3FN>, tensor<?x?xf32>
 }
 
 // Rows of the units' mailbox that hold the inputs of each pair of a row and an expert, of one part of

@@ -2,6 +2,7 @@
 #include "models/pack/CheckpointFiles.h"
 #include "models/BFloat16.h"
 #include "models/Mxfp4.h"
+#include "runtime/File.h"
 #include "runtime/Json.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -31,9 +32,9 @@ Error CheckpointFiles::readIndex(StringRef folder) {
       return Error::success();
     return makeError("{}: expected {} or {}, but there is neither", folder, indexName, singleName);
   }
-  ErrorOr<std::unique_ptr<MemoryBuffer>> text = MemoryBuffer::getFile(path);
+  Expected<std::unique_ptr<MemoryBuffer>> text = readFile(path);
   if (!text)
-    return makeError("{}: {}", path, text.getError().message());
+    return text.takeError();
   Expected<json::Object> index = parseJsonObject((*text)->getBuffer(), "index");
   if (!index)
     return addContext(index.takeError(), path);

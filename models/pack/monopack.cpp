@@ -3,6 +3,7 @@
 #include "models/pack/CheckpointFiles.h"
 #include "models/pack/PackLayer.h"
 #include "models/tools/Options.h"
+#include "runtime/File.h"
 
 #include "llvm/ADT/Sequence.h"
 #include "llvm/Support/CommandLine.h"
@@ -33,10 +34,9 @@ struct CommandLine {
 };
 
 Expected<Manifest> manifestOf(StringRef path) {
-  ErrorOr<std::unique_ptr<MemoryBuffer>> file =
-      MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  Expected<std::unique_ptr<MemoryBuffer>> file = readFile(path);
   if (!file)
-    return makeError("{}: {}", path, file.getError().message());
+    return file.takeError();
   StringRef bytes = (*file)->getBuffer();
   Expected<Manifest> manifest = readManifest({bytes.bytes_begin(), bytes.size()});
   if (!manifest)

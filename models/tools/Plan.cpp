@@ -4,7 +4,6 @@
 #include "models/tools/Source.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
 using namespace llvm;
@@ -82,17 +81,10 @@ Error checkMailboxes(const RunOptions &options, const Manifest &manifest) {
 
 /// What will be written after the run can be written, as far as one can tell before.
 Error checkTargets(const RunOptions &options) {
-  for (StringRef path : {options.outputs, options.dumpFile, options.trace}) {
-    if (path.empty())
-      continue;
-    StringRef folder = sys::path::parent_path(path);
-    std::error_code error =
-        sys::fs::access(folder.empty() ? "." : folder, sys::fs::AccessMode::Write);
-    if (!error && sys::fs::is_directory(path))
-      error = std::make_error_code(std::errc::is_a_directory);
-    if (error)
-      return makeError("can't write '{}': {}", path, error.message());
-  }
+  for (const std::string &path : {options.outputs, options.dumpFile})
+    if (!path.empty())
+      if (Error error = checkSafetensorsTarget(path))
+        return error;
   return Error::success();
 }
 

@@ -204,7 +204,8 @@ emu::Options Run::emulatorOptions() {
     result.checks = emu::Checks::thorough();
   }
   cantFail(result.checks.apply(options.checks)); // the command line has been checked
-  result.countBankConflicts = result.modelCaches = options.stats != StatsFormat::None;
+  result.countBankConflicts = result.modelCaches = result.countWorkgroups =
+      options.stats != StatsFormat::None;
   return result;
 }
 

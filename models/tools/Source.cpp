@@ -1,8 +1,7 @@
 // Schedules go through the compiler, code objects straight in.
 #include "models/tools/Source.h"
+#include "runtime/File.h"
 #include "runtime/Manifest.h"
-
-#include "llvm/Support/MemoryBuffer.h"
 
 #ifdef MONO_HAVE_COMPILER
 #include "lowering/Compile.h"
@@ -30,9 +29,9 @@ static Error checkParams(ArrayRef<uint8_t> codeObject, const models::Params &par
 }
 
 static Expected<std::vector<uint8_t>> readCodeObject(StringRef file, const models::Params &params) {
-  ErrorOr<std::unique_ptr<MemoryBuffer>> buffer = MemoryBuffer::getFile(file);
+  Expected<std::unique_ptr<MemoryBuffer>> buffer = readFile(file);
   if (!buffer)
-    return makeError("{}: {}", file, buffer.getError().message());
+    return buffer.takeError();
   StringRef text = (*buffer)->getBuffer();
   std::vector<uint8_t> bytes(text.bytes_begin(), text.bytes_end());
   if (Error error = checkParams(bytes, params))

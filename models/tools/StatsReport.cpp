@@ -17,7 +17,11 @@ static bool usesLds(const emu::Occupancy &occupancy) {
 static json::Object kernelJson(const Group &group) {
   const KernelInfo &info = group.kernelInfo();
   const Manifest &manifest = group.manifest();
+  json::Object params;
+  for (const auto &[name, value] : manifest.params)
+    params[name] = value;
   return json::Object{{"name", manifest.kernel},
+                      {"params", std::move(params)},
                       {"vgprs", info.vgprs},
                       {"agprs", info.agprs},
                       {"sgprs", info.sgprs},
@@ -70,6 +74,7 @@ static json::Object rankJson(const emu::Stats &stats) {
     memory.push_back(json::Object{{"name", traffic.name},
                                   {"rank", traffic.rank},
                                   {"bytes_read", traffic.bytesRead},
+                                  {"most_bytes_read_by_workgroup", traffic.mostReadByWorkgroup()},
                                   {"bytes_written", traffic.bytesWritten},
                                   {"hbm_bytes_read_modelled", traffic.bytesFromHbm}});
   const emu::LevelTraffic &lds = stats.level(emu::MemoryLevel::Lds);

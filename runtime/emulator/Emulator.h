@@ -63,6 +63,7 @@ struct Options {
   std::function<void(uint64_t executed)> onProgress;
   Trace *trace = nullptr;          ///< records the runs on one host thread; not owned
   bool countBankConflicts = false; ///< Stats::ldsBankConflicts; costs time at each LDS access
+  bool countWorkgroups = false;    ///< AllocationTraffic::readByWorkgroup
   /// Stats::caches and AllocationTraffic::bytesFromHbm; costs time at each memory access.
   bool modelCaches = false;
 };

@@ -370,6 +370,9 @@ void Machine::Impl::mergeTraffic(unsigned rank, const ExecStats &counters) {
     sum.bytesRead += bytes.read;
     sum.bytesWritten += bytes.written;
     sum.bytesFromHbm += bytes.fromHbm;
+    sum.readByWorkgroup.resize(std::max(sum.readByWorkgroup.size(), bytes.readBy.size()));
+    for (size_t workgroup = 0; workgroup < bytes.readBy.size(); ++workgroup)
+      sum.readByWorkgroup[workgroup] += bytes.readBy[workgroup];
   }
 }
 

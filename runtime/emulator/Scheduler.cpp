@@ -454,6 +454,7 @@ llvm::Error runLaunches(const std::vector<std::unique_ptr<PreparedLaunch>> &laun
     for (unsigned rank = 0; rank < ranks; ++rank) {
       perRank.push_back(std::make_unique<ExecStats>());
       perRank.back()->traffic.resize(allocationIds);
+      perRank.back()->countsWorkgroups = options.countWorkgroups;
       if (options.countBankConflicts)
         perRank.back()->ldsBanks = std::make_unique<LdsBanks>();
     }

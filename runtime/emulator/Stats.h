@@ -4,6 +4,7 @@
 #include "runtime/emulator/Occupancy.h"
 #include "runtime/emulator/exec/Instruction.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -20,6 +21,14 @@ struct AllocationTraffic {
   uint64_t bytesRead = 0;
   uint64_t bytesWritten = 0;
   uint64_t bytesFromHbm = 0; ///< as CacheModel has it, in whole lines
+  /// What each workgroup of a grid read, to the last that read any; only with
+  /// Options::countWorkgroups.
+  std::vector<uint64_t> readByWorkgroup;
+
+  /// Bytes of the workgroup that read most.
+  uint64_t mostReadByWorkgroup() const {
+    return readByWorkgroup.empty() ? 0 : *std::ranges::max_element(readByWorkgroup);
+  }
 };
 
 /// What CacheModel counts; only with Options::modelCaches.

@@ -36,6 +36,7 @@ Payload encodeCard(const GroupCard &card) {
   writer.u64(card.peerMailboxBytes);
   writer.bytes(card.mailboxes.handle);
   writer.u64(card.mailboxes.offset);
+  writer.bytes(card.sharedWith);
   return writer.take();
 }
 
@@ -60,6 +61,7 @@ Expected<GroupCard> parseCard(ArrayRef<uint8_t> bytes) {
   card.peerMailboxBytes = reader.u64();
   readArray(reader, card.mailboxes.handle);
   card.mailboxes.offset = reader.u64();
+  readArray(reader, card.sharedWith);
   if (reader.failed() || !reader.atEnd())
     return makeError("expected a group card, but got {} bytes that are {}", bytes.size(),
                      reader.failed() ? "too few or out of range" : "too many");
@@ -87,7 +89,19 @@ static Error compare(const GroupCard &card, const GroupCard &first, size_t rank)
   if (card.peerMailboxBytes != first.peerMailboxBytes)
     return makeError("rank {} has {} bytes of peer mailboxes, but rank 0 {}", rank,
                      card.peerMailboxBytes, first.peerMailboxBytes);
+  if (card.sharedWith != first.sharedWith)
+    return makeError(
+        "rank {} uses other mailboxes than rank 0: expected all ranks to share those of "
+        "the same group, or none",
+        rank);
   return Error::success();
+}
+
+std::array<uint8_t, 32> groupIdentity(ArrayRef<GroupCard> cards) {
+  SHA256 hash;
+  for (const GroupCard &card : cards)
+    hash.update(encodeCard(card));
+  return hash.final();
 }
 
 Error checkCards(ArrayRef<GroupCard> cards) {

@@ -72,12 +72,16 @@ mono.schedule @formats target("gfx950") grid(256 x 512) {
   %w_any = mono.operand "w" read weight [6144, 2048] : bf16 or f8E4M3FN if %ATTN, #mono.mfma_rows<16>
   %w_m = mono.operand "w_m" read weight [32, 1024] : f8E4M3FN, #mono.mfma_rows<16>
   %w_m_scale = mono.operand "w_m_scale" read weight [32, 32] : f8E8M0FNU, #mono.mfma_rows<16>
+  %w_b = mono.operand "w_b" read weight [160, 1024] : f8E4M3FN, #mono.mfma_rows<16>
+  %block_scale = mono.operand "block_scale" read weight [2, 8] : f32
   %codes = mono.region "codes" [4, 1024] pad(16) : f8E4M3FN
   %scales = mono.region "scales" [4, 32] : f32
   mono.stage "s" (%t) tasks [1] base [0] {
     %m = mono.stream %w_m[0, 0] [32, 1024] scaled %w_m_scale split_k(8)
     // CHECK: mono.contract %{{.*}}[0, 0] [4, 1024] scaled %{{.*}}, %{{.*}} : tensor<4x32xf32>
     %z = mono.contract %codes[0, 0] [4, 1024] scaled %scales, %m : tensor<4x32xf32>
+    // CHECK: mono.stream %{{.*}}[%{{.*}} * 32, 0] [32, 1024] scaled %{{.*}} split_k(8)
+    %b = mono.stream %w_b[%t * 32, 0] [32, 1024] scaled %block_scale split_k(8)
   }
 }
 

@@ -91,6 +91,7 @@ TEST_F(Monorun, BadFilesAreStatusOne) {
 TEST_F(Monorun, BadInputFilesAreStatusOne) {
   std::string kernel = exchange();
   fails(1, "no.safetensors: No such file", {kernel, "--inputs=" + path("no.safetensors")});
+  fails(1, "/dev/zero: expected a file, but it is a device", {kernel, "--inputs=/dev/zero"});
   fails(1, "not a safetensors file", {kernel, "--inputs=" + put("short.safetensors", "xy")});
   fails(1, "tensor 'in' is packed as mfma_rows<16>, but the operand wants row_major",
         {kernel, "--inputs=" + inputs(1, {{"layout.in", "mfma_rows<16>"}})});
@@ -160,9 +161,10 @@ TEST_F(Monorun, SumsUpWhatItTook) {
 /// Before the run, which may be long.
 TEST_F(Monorun, OutputsMustBeWritable) {
   std::string kernel = exchange(), in = "--inputs=" + inputs(1);
-  fails(1, "monorun: can't write '" + path("no/such") + "': No such file or directory",
+  fails(1, "monorun: " + path("no/such") + ": No such file or directory",
         {kernel, in, "--outputs=" + path("no/such")});
-  fails(1, "can't write '" + path("") + "': Is a directory", {kernel, in, "--outputs=" + path("")});
+  fails(1, "monorun: /dev/null: expected a regular file, or none, to replace",
+        {kernel, in, "--outputs=/dev/null"});
 }
 
 /// Both ranks post `in` to both.

@@ -55,6 +55,18 @@ ProcessResult ProcessTest::run(const std::string &program,
   return result;
 }
 
+json::Object ProcessTest::printedJson(const std::string &program,
+                                      const std::vector<std::string> &arguments) const {
+  ProcessResult result = run(program, arguments);
+  EXPECT_EQ(result.status, 0) << result.err;
+  StringRef text = result.out;
+  text = text.drop_front(std::min(text.find("{\n"), text.size()));
+  text = text.take_front(text.find("\n}\n") + 2);
+  Expected<json::Value> value = json::parse(text);
+  EXPECT_TRUE(bool(value)) << toString(value.takeError());
+  return value ? std::move(*value->getAsObject()) : json::Object();
+}
+
 void ProcessTest::fails(const std::string &program, int status, const std::string &message,
                         const std::vector<std::string> &arguments) const {
   ProcessResult result = run(program, arguments);

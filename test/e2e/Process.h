@@ -3,6 +3,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/Support/JSON.h"
 
 #include <gtest/gtest.h>
 
@@ -30,6 +31,9 @@ protected:
   std::string put(llvm::StringRef name, llvm::ArrayRef<uint8_t> bytes) const;
 
   ProcessResult run(const std::string &program, const std::vector<std::string> &arguments) const;
+  /// The JSON object that the program prints, also between other lines; expects exit status 0.
+  llvm::json::Object printedJson(const std::string &program,
+                                 const std::vector<std::string> &arguments) const;
   /// Expects this exit status, `message` on stderr, and nothing on stdout.
   void fails(const std::string &program, int status, const std::string &message,
              const std::vector<std::string> &arguments) const;

@@ -16,18 +16,6 @@ const std::string kTiny = "CTX=256 HIDDEN=512 HEADS=16 Q_LORA=256 KV_LORA=128 NO
 
 class ReportedCosts : public ProcessTest {
 protected:
-  json::Object parsed(const std::string &program, std::vector<std::string> arguments) {
-    ProcessResult result = run(program, arguments);
-    EXPECT_EQ(result.status, 0) << result.err;
-    // A verdict may stand before or after.
-    llvm::StringRef text = result.out;
-    text = text.drop_front(std::min(text.find("{\n"), text.size()));
-    text = text.take_front(text.find("\n}\n") + 2);
-    llvm::Expected<json::Value> value = json::parse(text);
-    EXPECT_TRUE(bool(value)) << llvm::toString(value.takeError());
-    return value ? std::move(*value->getAsObject()) : json::Object();
-  }
-
   /// Compiles and runs; fills `report`, `kernel`, and `rank`, the statistics of rank 0.
   void observe(const std::string &file, const std::string &params) {
     std::string path = MONO_SOURCE_DIR "/models/glm5/" + file;
@@ -36,8 +24,8 @@ protected:
     for (llvm::StringRef define : llvm::split(params, ' '))
       for (auto *arguments : {&compile, &launch})
         arguments->push_back("-D" + define.str());
-    report = parsed(MONOC, compile);
-    json::Object stats = parsed(MONORUN, launch);
+    report = printedJson(MONOC, compile);
+    json::Object stats = printedJson(MONORUN, launch);
     if (const json::Object *object = stats.getObject("kernel"))
       kernel = *object;
     if (const json::Array *ranks = stats.getArray("ranks"))
@@ -58,15 +46,16 @@ protected:
   int64_t mfmas(llvm::ArrayRef<llvm::StringRef> stages = {}) const {
     return llvm::sum_of(ofStages("mfma", stages), int64_t(0));
   }
-  /// Bytes that the kernel read of an operand.
-  int64_t bytesRead(llvm::StringRef operand) const {
+  /// A number of what the kernel did to an operand.
+  int64_t ofMemory(llvm::StringRef operand, llvm::StringRef number) const {
     for (const json::Value &value : *rank.getArray("memory")) {
       const json::Object &memory = *value.getAsObject();
       if (*memory.getString("name") == operand)
-        return *memory.getInteger("bytes_read");
+        return *memory.getInteger(number);
     }
     return 0;
   }
+  int64_t bytesRead(llvm::StringRef operand) const { return ofMemory(operand, "bytes_read"); }
 
   json::Object report, kernel, rank;
 };
@@ -116,7 +105,7 @@ protected:
   void expectMatrixInstructions() const {
     int64_t ofExperts = 0;
     if (GetParam().groups != 0) {
-      int64_t taken = expertsTaken(), full = mfmas({"gate_up", "down"});
+      int64_t taken = expertsTaken(), full = mfmas({"shared_gate_up", "gate_up", "down"});
       EXPECT_GT(taken, 1);
       EXPECT_LE(taken, GetParam().groups);
       ASSERT_EQ(full % GetParam().groups, 0);
@@ -147,6 +136,17 @@ protected:
     EXPECT_EQ(*report.getObject("weight_floor")->getInteger("bytes"), streamed + rest);
   }
 
+  /// Outputs are written once; what else is read is read at least once, but for what data chooses.
+  void expectOperandBytes() const {
+    for (const json::Value &value : *report.getArray("operands")) {
+      const json::Object &operand = *value.getAsObject();
+      std::string name = operand.getString("name")->str();
+      EXPECT_EQ(*operand.getInteger("written_bytes"), ofMemory(name, "bytes_written")) << name;
+      int64_t fixed = *operand.getInteger("read_bytes") - *operand.getInteger("read_bytes_by_data");
+      EXPECT_LE(fixed, bytesRead(name)) << name;
+    }
+  }
+
   void expectPeerBytes() const {
     EXPECT_EQ(*report.getInteger("peer_bytes"),
               *rank.getObject("bytes")->getObject("peers")->getInteger("written"));
@@ -163,6 +163,7 @@ protected:
 TEST_P(ReportedCostsOf, AreThoseOfTheEmulatedKernel) {
   expectMatrixInstructions();
   expectWeightBytes();
+  expectOperandBytes();
   expectPeerBytes();
   expectLds();
 }
@@ -182,8 +183,8 @@ INSTANTIATE_TEST_SUITE_P(
 // less.
 TEST_F(ReportedCosts, ShowOverlayOfTheLayer) {
   for (const char *tokens : {"-DS=4", "-DS=8"}) {
-    report = parsed(MONOC,
-                    {MONO_SOURCE_DIR "/models/glm5/layer.mlir", "--report=json", tokens, "-DTP=8"});
+    report = printedJson(
+        MONOC, {MONO_SOURCE_DIR "/models/glm5/layer.mlir", "--report=json", tokens, "-DTP=8"});
     ASSERT_TRUE(report.getObject("lds"));
     const json::Object &lds = *report.getObject("lds");
     int64_t sum = 0, peak = 0, bytes = *lds.getInteger("bytes");

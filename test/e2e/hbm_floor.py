@@ -1,17 +1,17 @@
 """HBM bytes that the modelled caches let a golden case of models/glm5/layer.mlir read, over the floor.
 
-The floor counts each byte once that no kernel can do without: the weights, of the experts those that
-the case hits, of the caches the tokens selected and the index keys. usage: hbm_floor.py MONORUN
-SCHEDULE CASE BAR [arguments of monorun...]; fails when any rank reads more than BAR times the floor.
+The floor counts each byte once that no kernel can do without. `monoc --report` says what operands a launch
+reads; of those that data chooses the case says how much: the experts it hits, the tokens it selects, the
+index keys up to its positions. usage: hbm_floor.py MONOC MONORUN SCHEDULE CASE BAR [-DNAME=VALUE...]; fails
+when any rank reads more than BAR times the floor.
 """
 import json
+import math
 import struct
 import subprocess
 import sys
 
-SHARED = ["w_a", "w_iq", "w_qb", "w_uk", "w_uv", "w_o", "w_gate"]
 EXPERTS = ["w_gate_up", "w_gate_up_scale", "w_down", "w_down_scale"]
-BF16 = 2
 
 
 def read_case(path):
@@ -26,30 +26,49 @@ def read_case(path):
                        if value.isdigit()}
 
 
-def floor_of(rank, positions, dims):
+def read_report(monoc, schedule, parameters):
+    """The operands of the report by name."""
+    run = subprocess.run([monoc, schedule, "--report=json", *parameters], stdout=subprocess.PIPE,
+                         text=True, check=True)
+    return {operand["name"]: operand for operand in json.loads(run.stdout)["operands"]}
+
+
+def row_bytes(operand, axes=1):
+    """Bytes of what the last axes of an operand hold."""
+    return operand["bytes"] // math.prod(operand["shape"][:-axes])
+
+
+def floor_of(rank, operands, positions, dims):
     """Bytes by what they are read for."""
     asked = {memory["name"]: memory["bytes_read"] for memory in rank["memory"]}
-    # Weights are read by one workgroup each, so that what was asked for is what there is to read.
-    floor = {"weights": sum(asked[name] for name in SHARED),
-             "experts": sum(asked[name] for name in EXPERTS)}
-    width = dims["kv_lora_rank"] + dims["qk_rope_head_dim"]
+    matrix = {name: row_bytes(operands[name], axes=2) for name in EXPERTS}
+    # Each expert is read by one workgroup or another, once.
+    hit = {asked[name] // matrix[name] for name in EXPERTS}
+    if len(hit) != 1:
+        sys.exit(f"expected all weights of an expert to be read, but got numbers of experts {hit}")
+    fixed = [o for o in operands.values() if not o["read_bytes_by_data"]]
+    weights = sum(o["read_bytes"] for o in fixed if o["role"] == "weight")
     tokens = [min(position + 1, dims["index_topk"]) for position in positions]
-    floor["latents"] = BF16 * width * sum(tokens)
-    floor["index keys"] = BF16 * dims["index_head_dim"] * sum(p + 1 for p in positions)
-    return floor
+    return {"attention, router and norm weights": weights,
+            "experts": hit.pop() * sum(matrix.values()),
+            "latents": row_bytes(operands["cache_kv"]) * sum(tokens),
+            "index keys": row_bytes(operands["cache_index"]) * sum(p + 1 for p in positions),
+            "other operands": sum(o["read_bytes"] for o in fixed) - weights}
 
 
-def main(monorun, schedule, case, bar, *arguments):
-    run = subprocess.run([monorun, schedule, f"--case={case}", "--stats=json", *arguments],
+def main(monoc, monorun, schedule, case, bar, *parameters):
+    run = subprocess.run([monorun, schedule, f"--case={case}", "--stats=json", *parameters],
                          stdout=subprocess.PIPE, text=True, check=False)
     if run.returncode != 0:
         sys.exit(f"monorun: status {run.returncode}")
     text = run.stdout[run.stdout.index("{\n"):]
-    ranks = json.loads(text[:text.index("\n}\n") + 3])["ranks"]
+    stats = json.loads(text[:text.index("\n}\n") + 3])
     positions, dims = read_case(case)
+    bound = [f"-D{name}={value}" for name, value in stats["kernel"]["params"].items()]
+    operands = read_report(monoc, schedule, bound)
     worst = 0
-    for number, rank in enumerate(ranks):
-        floor = floor_of(rank, positions, dims)
+    for number, rank in enumerate(stats["ranks"]):
+        floor = floor_of(rank, operands, positions, dims)
         total, read = sum(floor.values()), rank["caches_modelled"]["hbm_bytes_read"]
         worst = max(worst, read / total)
         print(f"rank {number}: {read} bytes from HBM (modelled), floor {total}: {read / total:.4f}")

@@ -65,4 +65,13 @@ TEST(Selection, IndicesMustBeWellFormed) {
   EXPECT_EQ(select({-1, 0}, 1).reason, "index -1 is not in [0, 4)");
 }
 
+TEST(MaxOfReach, ByHand) {
+  const std::vector<double> ref = {1, 2, 0}, reach = {0.5, 0.25, 0};
+  EXPECT_EQ(maxOfReach(ref, ref, reach), 0);
+  EXPECT_EQ(maxOfReach(std::vector<double>{1.25, 1.75, 0}, ref, reach), 1);
+  EXPECT_EQ(maxOfReach(std::vector<double>{1, 2, 1e-9}, ref, reach), infinity);
+  EXPECT_EQ(maxOfReach(std::vector<double>{nan, 2, 0}, ref, reach), infinity);
+  EXPECT_EQ(maxOfReach(std::vector<double>{1, 2}, ref, reach), infinity);
+}
+
 } // namespace

@@ -1,6 +1,7 @@
 // That the variants of the layer's random case are what their names say.
 #include "models/glm5/LayerVariants.h"
 #include "models/BFloat16.h"
+#include "models/Compare.h"
 #include "models/Registry.h"
 #include "models/glm5/LayerCheck.h"
 #include "test/models/LayerKernel.h"
@@ -9,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <set>
 
 using namespace mono;
@@ -90,6 +92,58 @@ TEST(LayerVariants, UnknownOnesAreNamed) {
   EXPECT_EQ(llvm::toString(model->variant(manifest, "small", 1).takeError()),
             "schedule 'glm5_layer' has no variant 'small'; it has same-experts, different-experts, "
             "large, zero-rows, scales, lengths, borders, ordered");
+}
+
+/// Where few weights count: the reference that rounds activations, what a kernel may be off, and
+/// those that must not pass for one.
+class FewWeights : public testing::Test {
+protected:
+  FewWeights()
+      : checkpoint(layerCase.synthetic, layerCase.edit),
+        layer(layerCase.sizes, layerCase.synthetic.layer, checkpoint, layerCase.inputs) {
+    DownProjections down = layer.project();
+    attention = layer.attend(down, layer.index(down).selection);
+    routing = layer.routeTokens(attention);
+    bound = layer.reachOfCodes(attention, routing);
+  }
+  double ofReach(llvm::ArrayRef<double> y) const {
+    return maxOfReach(y, bound.values, bound.reach);
+  }
+
+  LayerCase layerCase = variant("scales");
+  SyntheticCheckpoint checkpoint;
+  Glm5Layer layer;
+  Attention attention;
+  Routing routing;
+  Reach bound;
+};
+
+TEST_F(FewWeights, BoundIsAboutTheRoundedReference) {
+  EXPECT_TRUE(layerCase.fewWeights);
+  EXPECT_EQ(layer.outputOfCodes(attention, routing), bound.values);
+}
+
+TEST_F(FewWeights, BoundCoversResidualsAsCloseAsBf16) {
+  std::mt19937 random(5);
+  std::uniform_real_distribution<double> within(-0x1p-9, 0x1p-9);
+  double worst = 0;
+  for (int draw = 0; draw < 20; ++draw) {
+    Attention other = attention;
+    for (double &value : other.residual)
+      value *= 1 + within(random);
+    worst = std::max(worst, ofReach(layer.outputOfCodes(other, routing)));
+  }
+  EXPECT_LE(worst, 1);
+  EXPECT_GT(worst, 0.1); // codes beside a border do become others
+}
+
+/// None of the experts is small enough to hide in it.
+TEST_F(FewWeights, BoundDoesNotCoverAMissingExpert) {
+  for (double &weight : routing.weights) {
+    double kept = std::exchange(weight, 0);
+    EXPECT_GT(ofReach(layer.outputOfCodes(attention, routing)), 1);
+    weight = kept;
+  }
 }
 
 } // namespace

@@ -100,4 +100,40 @@ TEST(Mxfp8, RoundingTwiceIsRoundingOnce) {
   EXPECT_EQ(twice, once);
 }
 
+/// Whatever values within the reach become, the bound covers it.
+TEST(Mxfp8, ReachCoversWhatRoundingDoes) {
+  std::mt19937 random(4);
+  std::uniform_real_distribution<double> within(-1, 1);
+  for (double relative : {1e-3, 3e-2, 0.3})
+    for (double largest : {1.0, 1.74, 1.999, 300.0}) {
+      std::vector<double> in = values(largest, random), reach, rounded = in;
+      for (double value : in)
+        reach.push_back(relative * std::abs(value));
+      std::vector<double> bound = reach;
+      reachOfMxfp8(in, MxScale::Floor, bound);
+      roundToMxfp8(rounded, MxScale::Floor);
+      for (int draw = 0; draw < 200; ++draw) {
+        std::vector<double> other = in;
+        for (size_t i = 0; i < mxBlock; ++i)
+          other[i] += reach[i] * within(random);
+        roundToMxfp8(other, MxScale::Floor);
+        for (size_t i = 0; i < mxBlock; ++i)
+          EXPECT_LE(std::abs(other[i] - rounded[i]), bound[i]);
+      }
+    }
+}
+
+TEST(Mxfp8, ReachIsAStepBesideABorderAndNothingElsewhere) {
+  // Steps of 1/8 between 1 and 2: the border between 1 and 1.125 is 1.0625.
+  std::vector<double> in(mxBlock, 1.0), reach(mxBlock, 0.01);
+  in[1] = 1.06;
+  in[2] = 1.5;
+  reach[3] = 0;
+  reachOfMxfp8(in, MxScale::Fit, reach);
+  EXPECT_EQ(reach[0], 0);
+  EXPECT_EQ(reach[1], 0.125);
+  EXPECT_EQ(reach[2], 0);
+  EXPECT_EQ(reach[3], 0);
+}
+
 } // namespace

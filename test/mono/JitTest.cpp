@@ -512,6 +512,7 @@ TEST(NullHandles, AreErrorsOrNothing) {
   isNull(mono_map_host(nullptr, &byte, 1), "node");
   isNull(mono_unmap_host(nullptr, &byte), "node");
   isNull(mono_group_create(nullptr, node, nullptr, &group), "kernel");
+  isNull(mono_group_create_sharing(nullptr, group, &group), "kernel");
   isNull(mono_group_bind(nullptr, 0, "x", &byte, 1), "group");
   isNull(mono_group_launch(nullptr, nullptr), "group");
   isNull(mono_group_synchronize(nullptr), "group");

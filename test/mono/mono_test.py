@@ -2,6 +2,8 @@
 skipped where there is none."""
 import array
 import ctypes
+import pathlib
+import random as random_module
 import unittest
 
 import mono
@@ -11,6 +13,7 @@ try:
 except ImportError:
     numpy = None
 
+LAYER = pathlib.Path(__file__).resolve().parents[2] / "models" / "glm5" / "layer.mlir"
 SCALE = """
 mono.schedule @scale target("gfx950") grid(4 x 64) {
   %ROWS = mono.param "ROWS" in [1 to 64]
@@ -157,6 +160,76 @@ class Groups(Failing):
             self.fails(mono.INVALID_ARGUMENT, "has 2 devices", mono.Group, self.kernel, two)
         self.fails(mono.INVALID_ARGUMENT, "for each of 1 ranks", mono.Group, self.kernel, self.node,
                    [])
+
+
+def layer(rows):
+    """The GLM-5 layer in small, for two ranks."""
+    params = dict(S=rows, TP=2, CTX=256, PAGE=16, SPLITS=2, HIDDEN=512, HEADS=16, Q_LORA=256, KV_LORA=128,
+                  NOPE=64, ROPE=32, V_DIM=64, INDEX_HEADS=8, INDEX_DIM=64, TOPK=64, EXPERTS=16, MOE=256,
+                  CHOSEN=4)
+    return mono.compile(LAYER, params=params, cache_dir="")
+
+
+def contents(operand):
+    """Something finite for each element; row s is at position 7 s + 9, in pages of its own."""
+    random = random_module.Random(operand.name)
+    if operand.name == "positions":
+        return array.array("i", [7 * i + 9 for i in range(operand.bytes // 4)])
+    if operand.name == "block_table":
+        return array.array("i", range(operand.bytes // 4))
+    if operand.element == "bf16":  # in +-[2^-7, 2^-6)
+        data = bytearray(random.randbytes(operand.bytes))
+        data[0::2] = data[0::2].translate(bytes(i & 0x7F for i in range(256)))
+        data[1::2] = data[1::2].translate(bytes(0x3C | i & 0x80 for i in range(256)))
+        return data
+    if operand.element == "f32":
+        return array.array("f", [random.uniform(-1, 1) for _ in range(operand.bytes // 4)])
+    if operand.element == "f8E8M0FNU":
+        return bytearray(b"\x78" * operand.bytes)
+    return bytearray(random.randbytes(operand.bytes) if operand.element == "f4E2M1FN" else
+                     operand.bytes)
+
+
+class SharedWorkspace(Failing):
+
+    def provide(self, group):
+        """Binds memory to all operands; what is written, by rank and name."""
+        written = {}
+        for rank in range(group.kernel.ranks):
+            for name, operand in group.kernel.operands.items():
+                data = contents(operand)
+                if not operand.bytes:  # another format's: no elements, but an address
+                    data = group.node.allocate(rank, 16)
+                group.bind(rank, name, data)
+                if operand.access != "read":
+                    written[rank, name] = data
+        return written
+
+    def outputs(self, group, written):
+        group.launch()
+        group.synchronize()
+        return {key: bytes(data) for key, data in written.items()}
+
+    def test_layers_of_four_and_eight_rows_take_turns(self):
+        kernels, alone = [layer(8), layer(4)], []
+        for kernel in kernels:
+            with mono.Node.emulator(2) as node, mono.Group(kernel, node) as group:
+                alone.append(self.outputs(group, self.provide(group)))
+                self.assertNotEqual(alone[-1][0, "y"].strip(b"\0"), b"")
+        with mono.Node.emulator(2) as node, mono.Group(kernels[0], node) as eight, mono.Group(
+                kernels[1], node, shared_with=eight) as four:
+            groups = [(eight, self.provide(eight)), (four, self.provide(four))]
+            for which in (0, 1, 0, 0, 1, 1, 0):
+                self.assertEqual(self.outputs(*groups[which]), alone[which])
+
+    def test_refuse_what_cannot_be_shared(self):
+        four, eight = layer(4), layer(8)
+        with mono.Node.emulator(2) as node, mono.Node.emulator(2) as other, mono.Group(
+                four, node) as group:
+            self.fails(mono.DEVICE_ERROR, "make the group of the kernel that needs most first",
+                       mono.Group, eight, node, shared_with=group)
+            self.fails(mono.INVALID_ARGUMENT, "expected no workspaces and the same node", mono.Group,
+                       four, other, shared_with=group)
 
 
 @unittest.skipIf(numpy is None, "needs NumPy (python3-numpy)")

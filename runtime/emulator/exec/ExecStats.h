@@ -16,6 +16,13 @@ namespace mono::emu {
 struct alignas(64) ExecStats {
   struct Traffic {
     uint64_t read = 0, written = 0, fromHbm = 0;
+    std::vector<uint64_t> readBy; ///< by workgroup; stays empty unless these are counted
+
+    void countReadBy(uint64_t workgroup, uint64_t bytes) {
+      if (readBy.size() <= workgroup)
+        readBy.resize(workgroup + 1);
+      readBy[workgroup] += bytes;
+    }
   };
 
   std::array<uint64_t, 256> instructions{}; ///< by Instruction::counter
@@ -23,6 +30,7 @@ struct alignas(64) ExecStats {
   std::unique_ptr<LdsBanks> ldsBanks; ///< null unless conflicts are counted
   CacheTraffic caches;                ///< stays zero unless caches are modelled
   uint64_t workgroups = 0;
+  bool countsWorkgroups = false;
   std::vector<Traffic> traffic; ///< by allocation id
   /// Stores and atomics that changed a byte of device memory. Pollers sleep until one of these
   /// counters moves, and a deadlock is a machine in which none does.

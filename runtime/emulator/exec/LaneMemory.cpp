@@ -41,8 +41,11 @@ void LaneResolver::flushTraffic() {
   level.read += read;
   level.written += written;
   if (current->id < stats.traffic.size()) {
-    stats.traffic[current->id].read += read;
-    stats.traffic[current->id].written += written;
+    ExecStats::Traffic &traffic = stats.traffic[current->id];
+    traffic.read += read;
+    traffic.written += written;
+    if (stats.countsWorkgroups && read) [[unlikely]]
+      traffic.countReadBy(wave.workgroup->linearId(), read);
   }
   read = written = 0;
   if (changed)

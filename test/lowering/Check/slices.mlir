@@ -82,3 +82,18 @@ mono.schedule @inside target("gfx950") grid(4 x 64) {
     mono.store %w, %y[%t, 0] : tensor<1x8xf32>
   }
 }
+
+// -----
+
+mono.schedule @offset_from_memory target("gfx950") grid(4 x 64) {
+  %a = mono.operand "a" read [12] : f32
+  %i = mono.operand "i" read [4] : i32
+  mono.stage "s" (%t) tasks [2] base [0] {
+    %x = mono.load %a[0] [12] : tensor<12xf32>
+    %list = mono.load %i[0] [4] : tensor<4xi32>
+    %which = tensor.extract %list[%t] : tensor<4xi32>
+    %first = arith.index_cast %which : i32 to index
+    // expected-error @below {{expected offsets that depend on the task, the rank and parameters only}}
+    %v = tensor.extract_slice %x[%first] [4] [1] : tensor<12xf32> to tensor<4xf32>
+  }
+}

@@ -94,6 +94,30 @@ TEST(Stats, OnlyActiveLanesMoveBytes) {
   EXPECT_EQ(m.machine.stats(0).count(InstructionClass::VmemStore), 2u);
 }
 
+/// Workgroup w of three reads a dword in each of lanes 0 to 4 + w.
+TEST(Stats, BytesOfEachWorkgroup) {
+  Options options;
+  options.countWorkgroups = true;
+  TestMachine m(AsmKernel{.body = R"(
+  s_load_dwordx2 s[8:9], s[0:1], 0x0
+  v_lshlrev_b32_e32 v1, 2, v0
+  s_lshl_b32 s3, 0x20, s2
+  s_sub_u32 s3, s3, 1
+  s_waitcnt lgkmcnt(0)
+  s_mov_b64 exec, 0
+  s_mov_b32 exec_lo, s3
+  global_load_dword v2, v1, s[8:9])"},
+                1, options);
+  DevicePtr in = m.buffer(std::vector<uint32_t>(64), "in");
+  ASSERT_EQ(m.run({in}, {3, 1, 1}), "");
+  const std::vector<AllocationTraffic> &traffic = m.machine.stats(0).traffic;
+  auto found = std::ranges::find(traffic, "in", &AllocationTraffic::name);
+  ASSERT_NE(found, traffic.end());
+  EXPECT_EQ(found->readByWorkgroup, (std::vector<uint64_t>{20, 24, 28}));
+  EXPECT_EQ(found->mostReadByWorkgroup(), 28u);
+  EXPECT_EQ(found->bytesRead, 72u);
+}
+
 TEST(Stats, MatrixInstructionsByShapeAndTypes) {
   TestMachine m(AsmKernel{.body = R"(
   v_mfma_f32_16x16x32_bf16 v[0:3], v[8:11], v[12:15], v[0:3]

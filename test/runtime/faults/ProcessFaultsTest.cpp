@@ -50,7 +50,7 @@ protected:
   std::vector<std::string> runRanks(const std::string &fault, const std::string &oddCode) {
     std::vector<llvm::sys::ProcessInfo> children;
     for (unsigned rank = 0; rank < sumRanks; ++rank)
-      children.push_back(start(rank, rank == odd ? oddCode : code, rank == odd ? fault : "none"));
+      children.push_back(start(rank, rank == odd ? oddCode : code, rank == odd ? fault : everyone));
     if (fault == "killed") {
       llvm::sys::Wait(children[odd], std::nullopt);
       children[odd] = start(odd, code, "replacement");
@@ -78,6 +78,7 @@ protected:
   }
 
   std::string code;
+  std::string everyone = "none"; ///< what the other ranks do
 };
 
 TEST_F(ProcessFaults, ARankThatIsKilledIsNamed) { expectAllWaitedForOdd(runRanks("killed")); }
@@ -87,6 +88,14 @@ TEST_F(ProcessFaults, ARankThatIsTooLateIsNamed) { expectAllWaitedForOdd(runRank
 TEST_F(ProcessFaults, ARankMayBeLate) {
   code = put("code", sumCodeObject(2, int64_t(1) << 40));
   for (const std::string &text : runRanks("late"))
+    EXPECT_EQ(text, "good\n");
+}
+
+TEST_F(ProcessFaults, KernelsTakeTurnsOnOneSetOfMailboxes) {
+  code = put("code", sumCodeObject(3, int64_t(1) << 40));
+  put("code.second", sumCodeObject(2, int64_t(1) << 40));
+  everyone = "shares";
+  for (const std::string &text : runRanks("shares"))
     EXPECT_EQ(text, "good\n");
 }
 

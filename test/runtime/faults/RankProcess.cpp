@@ -60,6 +60,22 @@ static Error launchTwice(Group &group, unsigned rank) {
   return Error::success();
 }
 
+/// A second kernel on the mailboxes of the first: each in both slots, after itself and the other.
+static Error takeTurns(Group &first, Device &device, ipc::Rendezvous &meeting,
+                       const RankArguments &arguments) {
+  auto code = MemoryBuffer::getFile(arguments.code + ".second");
+  if (!code)
+    return makeError("{}.second: {}", arguments.code, code.getError().message());
+  auto second = Group::join(device, arrayRefFromStringRef((*code)->getBuffer()), meeting,
+                            {.sharedWith = &first});
+  if (!second)
+    return second.takeError();
+  for (Group *group : {&*second, &first, &*second, &*second, &first})
+    if (Error error = launchTwice(*group, arguments.rank))
+      return error;
+  return Error::success();
+}
+
 /// Everything of a group, from the meeting to the end. `spoil` comes before the launches.
 static Error runGroup(const RankArguments &arguments, Device &device, StringRef meetingPoint,
                       function_ref<Error()> spoil) {
@@ -83,6 +99,9 @@ static Error runGroup(const RankArguments &arguments, Device &device, StringRef 
       return makeError("expected a broken group, but got: {}", again);
     return makeError("{}", text);
   }
+  if (arguments.fault == "shares")
+    if (Error error = takeTurns(*group, device, *meeting, arguments))
+      return error;
   // No rank gives its mailboxes back while another may still post to them.
   return meeting->allGather({}).takeError();
 }

@@ -13,7 +13,8 @@ struct RankArguments {
   std::string code, folder;
   /// "none"; "late": starts half a second after the others; "too-late": starts when all others have
   /// given up; "killed": ends without a word after it has joined; "replacement": only takes part in
-  /// the second group.
+  /// the second group; "shares", of all ranks: no fault, but the kernel in the file CODE.second
+  /// takes turns with the first on its mailboxes.
   std::string fault;
 };
 

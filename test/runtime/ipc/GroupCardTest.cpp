@@ -19,6 +19,7 @@ GroupCard card() {
   for (unsigned i = 0; i < 64; ++i)
     card.mailboxes.handle[i] = static_cast<uint8_t>(3 * i);
   card.mailboxes.offset = 768;
+  card.sharedWith.fill(0xCD);
   return card;
 }
 
@@ -31,6 +32,7 @@ TEST(GroupCard, ComesBack) {
   EXPECT_EQ(parsed->codeHash, card().codeHash);
   EXPECT_EQ(parsed->peerMailboxBytes, uint64_t(1) << 40);
   EXPECT_EQ(parsed->mailboxes.handle, card().mailboxes.handle);
+  EXPECT_EQ(parsed->sharedWith, card().sharedWith);
   EXPECT_EQ(parsed->mailboxes.offset, 768u);
 }
 
@@ -77,6 +79,15 @@ TEST(GroupCard, HashesTheCodeObject) {
   EXPECT_EQ(described.codeHash[31], 0xad);
 }
 
+/// Where its mailboxes are tells one group from another that runs the same.
+TEST(GroupCard, AnIdentityIsOfAllCards) {
+  std::vector<GroupCard> cards(2, card());
+  std::array<uint8_t, 32> identity = groupIdentity(cards);
+  EXPECT_EQ(groupIdentity(cards), identity);
+  cards[1].mailboxes.offset += 256;
+  EXPECT_NE(groupIdentity(cards), identity);
+}
+
 std::string disagreement(void (*change)(GroupCard &)) {
   std::vector<GroupCard> cards(4, card());
   change(cards[2]);
@@ -98,6 +109,10 @@ TEST(GroupCard, RanksMustRunTheSame) {
   EXPECT_EQ(error.find("rank 2 runs other code than rank 0: SHA-256 abab"), 0u) << error;
   EXPECT_EQ(disagreement([](GroupCard &c) { c.peerMailboxBytes = 8; }),
             "rank 2 has 8 bytes of peer mailboxes, but rank 0 1099511627776");
+  EXPECT_EQ(
+      disagreement([](GroupCard &c) { c.sharedWith.fill(0); }),
+      "rank 2 uses other mailboxes than rank 0: expected all ranks to share those of the same "
+      "group, or none");
 }
 
 TEST(GroupCard, RandomBytesAreHarmless) {

@@ -51,8 +51,45 @@ protected:
     return join(code, [](unsigned, Group &) { ADD_FAILURE() << "expected no group"; });
   }
 
+  /// A rank whose first group is there.
+  struct Meeting {
+    Device &device;
+    ipc::Rendezvous &rendezvous;
+    const Group *first;
+
+    llvm::Expected<Group> join(const std::vector<uint8_t> &code, GroupOptions options = {}) {
+      return Group::join(device, code, rendezvous, std::move(options));
+    }
+    /// Nobody unmaps before all have looked.
+    llvm::Error end() { return rendezvous.allGather({}).takeError(); }
+  };
+  using Next = llvm::function_ref<llvm::Error(unsigned rank, Meeting &meeting)>;
+  /// Every rank joins one group, then goes on; the messages of the ranks.
+  std::vector<std::string> joinTwice(const std::vector<uint8_t> &code, Next next) {
+    return ranks.onRanks(2, [&](unsigned rank) -> llvm::Error {
+      hip::HipSelection selection;
+      selection.first = rank;
+      auto node = open(selection);
+      auto rendezvous = ipc::Rendezvous::create(ranks.options(rank, 2));
+      if (!node || !rendezvous)
+        return llvm::joinErrors(node.takeError(), rendezvous.takeError());
+      auto group = Group::join((*node)->device(0), code, *rendezvous);
+      if (!group)
+        return group.takeError();
+      Meeting meeting{(*node)->device(0), *rendezvous, &*group};
+      return next(rank, meeting);
+    });
+  }
+
   Ranks ranks;
 };
+
+/// The exchange kernel, whose ranks hear from each other.
+std::vector<uint8_t> sharingCodeObject() {
+  std::string manifest = exchangeManifest();
+  manifest.replace(manifest.find("\"epoch_bytes\""), 13, "\"hears_all\": true, \"epoch_bytes\"");
+  return exchangeCodeObject(manifest);
+}
 
 TEST_F(GroupJoinTest, EveryRankReachesTheMailboxesOfAll) {
   std::vector<uint8_t> code = exchangeCodeObject();
@@ -70,25 +107,58 @@ TEST_F(GroupJoinTest, EveryRankReachesTheMailboxesOfAll) {
   EXPECT_EQ(stub->launches, 2);
 }
 
-TEST_F(GroupJoinTest, MailboxesAreSharedWithinAProcessOnly) {
-  std::vector<uint8_t> code = exchangeCodeObject();
-  std::vector<std::string> errors = ranks.onRanks(2, [&](unsigned rank) -> llvm::Error {
-    hip::HipSelection selection;
-    selection.first = rank;
-    auto node = open(selection);
-    auto meeting = ipc::Rendezvous::create(ranks.options(rank, 2));
-    if (!node || !meeting)
-      return llvm::joinErrors(node.takeError(), meeting.takeError());
-    auto group = Group::join((*node)->device(0), code, *meeting);
-    if (!group)
-      return group.takeError();
-    auto second = Group::join((*node)->device(0), code, *meeting, {.sharedWith = &*group});
-    return second.takeError();
+TEST_F(GroupJoinTest, KernelsTakeTurnsOnOneSetOfMailboxes) {
+  std::vector<uint8_t> code = sharingCodeObject();
+  std::vector<std::string> errors = joinTwice(code, [&](unsigned rank, Meeting &meeting) {
+    auto second = meeting.join(code, {.sharedWith = meeting.first});
+    if (!second)
+      return second.takeError();
+    std::vector<uint8_t> bytes(1024);
+    EXPECT_EQ(llvm::toString(second->write(rank, "in", bytes)), "");
+    EXPECT_EQ(llvm::toString(second->launch()), "");
+    EXPECT_EQ(second->slotMemory(rank, second->manifest().mailboxes[0], 1),
+              meeting.first->slotMemory(rank, meeting.first->manifest().mailboxes[0], 1));
+    return meeting.end();
   });
-  EXPECT_EQ(errors,
-            std::vector<std::string>(
-                2, "rank 0: expected mailboxes of its own for a group of several processes: "
-                   "groups share theirs within a process only"));
+  EXPECT_EQ(errors, std::vector<std::string>(2));
+}
+
+TEST_F(GroupJoinTest, AllRanksShareTheSameGroup) {
+  std::vector<uint8_t> code = sharingCodeObject();
+  std::vector<std::string> errors = joinTwice(code, [&](unsigned rank, Meeting &meeting) {
+    auto second = meeting.join(code);
+    if (!second)
+      return second.takeError();
+    const Group *other = rank == 0 ? meeting.first : &*second;
+    return meeting.join(code, {.sharedWith = other}).takeError();
+  });
+  EXPECT_EQ(errors, std::vector<std::string>(
+                        2, "rank 1 uses other mailboxes than rank 0: expected all ranks to share "
+                           "those of the same group, or none"));
+  errors = joinTwice(code, [&](unsigned rank, Meeting &meeting) {
+    return meeting.join(code, {.sharedWith = rank == 0 ? nullptr : meeting.first}).takeError();
+  });
+  EXPECT_EQ(errors[0].find("rank 1 uses other mailboxes than rank 0"), 0u) << errors[0];
+  EXPECT_EQ(errors[1], errors[0]);
+}
+
+TEST_F(GroupJoinTest, AGroupOfOneProcessIsNotShared) {
+  std::vector<uint8_t> code = sharingCodeObject();
+  hip::HipSelection both;
+  both.count = 2;
+  auto node = open(both);
+  ASSERT_TRUE(bool(node)) << llvm::toString(node.takeError());
+  auto local = Group::create((*node)->devices(), code);
+  ASSERT_TRUE(bool(local)) << llvm::toString(local.takeError());
+  std::vector<std::string> errors = ranks.onRanks(2, [&](unsigned rank) -> llvm::Error {
+    auto meeting = ipc::Rendezvous::create(ranks.options(rank, 2));
+    if (!meeting)
+      return meeting.takeError();
+    return Group::join((*node)->device(rank), code, *meeting, {.sharedWith = &*local}).takeError();
+  });
+  EXPECT_EQ(errors, std::vector<std::string>(
+                        2, "rank 0: kernel 'exchange' is to share the mailboxes of a group of one "
+                           "process: expected one that was joined by all ranks"));
 }
 
 TEST_F(GroupJoinTest, OtherCodeOnOneRankIsAnErrorOnAll) {

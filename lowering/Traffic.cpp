@@ -1,0 +1,124 @@
+// Unions of boxes, and what data may choose.
+#include "lowering/Traffic.h"
+
+#include "dialect/Describe.h"
+#include "dialect/Exprs.h"
+#include "dialect/target/Gfx950.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace mono {
+
+/// Entries of the list of groups a stream follows; none without a list.
+static std::optional<int64_t> listOf(StreamOp stream) {
+  if (!stream || !stream.getGroups())
+    return std::nullopt;
+  return cast<RankedTensorType>(stream.getGroups().getType()).getNumElements();
+}
+
+/// Elements that all tasks of a gather or a scatter choose; none for other ops.
+static std::optional<int64_t> chosenBy(const MemoryAccess &access) {
+  auto elements = [](Value tensor) {
+    return cast<RankedTensorType>(tensor.getType()).getNumElements();
+  };
+  if (auto scatter = dyn_cast<ScatterOp>(access.op))
+    return access.tasks * elements(scatter.getValue());
+  auto gather = dyn_cast<GatherOp>(access.op);
+  if (!gather)
+    return std::nullopt;
+  bool single = gather.getResult() && gather.getResult().getType() == gather.getRows().getType();
+  return access.tasks * elements(gather.getRows()) * (single ? 1 : access.shape.back());
+}
+
+/// Columns and rows of a matrix of weights that share a scale.
+static std::pair<int64_t, int64_t> scaleBlock(StreamOp stream) {
+  if (stream.hasBlockScales())
+    return {kScaleBlock, kScaleBlock};
+  return {1, gfx950::kMxBlock};
+}
+
+/// Boxes of an access, for an operand with a value for each `block` of the one it names.
+void TrafficCounter::addBoxes(const MemoryAccess &access, Touched &touched,
+                              std::pair<int64_t, int64_t> block) {
+  std::optional<int64_t> list = listOf(dyn_cast<StreamOp>(access.op));
+  size_t outer = list ? 1 : 0; // the axis of the groups
+  if (list)
+    touched.matrices = access.shape.front();
+  size_t axes = access.shape.size();
+  auto elementsOfOne = [&](size_t axis) {
+    return axis + 1 == axes ? block.second : axis + 2 == axes ? block.first : 1;
+  };
+  // All ranks touch as much.
+  for (int64_t task = 0; task < access.tasks; ++task) {
+    SmallVector<int64_t> shape(access.shape), offsets = *access.offsetsOf(task, /*rank=*/0),
+                                              sizes(access.sizes);
+    for (size_t axis = 0; axis < axes; ++axis) {
+      int64_t end = llvm::divideCeil(offsets[axis] + sizes[axis], elementsOfOne(axis));
+      shape[axis] = llvm::divideCeil(shape[axis], elementsOfOne(axis));
+      offsets[axis] /= elementsOfOne(axis);
+      sizes[axis] = end - offsets[axis];
+    }
+    forEachRun(ArrayRef(shape).drop_front(outer), ArrayRef(offsets).drop_front(outer),
+               ArrayRef(sizes).drop_front(outer), [&](int64_t first, int64_t end) {
+                 touched.edges.push_back({first, list.value_or(1)});
+                 touched.edges.push_back({end, -list.value_or(1)});
+               });
+  }
+}
+
+void TrafficCounter::add(const MemoryAccess &access) {
+  auto operand = access.memory.getDefiningOp<OperandOp>();
+  if (!operand)
+    return;
+  Operand &counted = operands[operand];
+  Touched &touched = access.writes ? counted.written : counted.read;
+  if (std::optional<int64_t> chosen = chosenBy(access)) {
+    touched.chosen += *chosen;
+    return;
+  }
+  addBoxes(access, touched, /*block=*/{1, 1});
+  auto stream = dyn_cast<StreamOp>(access.op);
+  if (stream && stream.getScales())
+    addBoxes(access, operands[stream.getScales().getDefiningOp()].read, scaleBlock(stream));
+}
+
+int64_t TrafficCounter::Touched::boxElements() {
+  llvm::sort(edges, [](const Edge &a, const Edge &b) { return a.element < b.element; });
+  int64_t total = 0, last = 0, open = 0;
+  for (const Edge &edge : edges) {
+    total += (edge.element - last) * std::min(open, matrices);
+    last = edge.element;
+    open += edge.matrices;
+  }
+  return total;
+}
+
+OperandTraffic TrafficCounter::of(OperandOp operand) {
+  OperandTraffic traffic{operand.getName().str()};
+  auto found = operands.find(operand);
+  if (found == operands.end())
+    return traffic;
+  int64_t bits = operand.getElement().getIntOrFloatBitWidth(), all = 1;
+  for (int64_t size : staticValues(operand.getShape()))
+    all *= size;
+  auto count = [&](Touched &touched, int64_t &bytes, int64_t &byData) {
+    int64_t boxes = touched.boxElements(), total = std::min(all, boxes + touched.chosen);
+    bytes = total * bits / 8;
+    byData = (touched.hasGroups() ? total : total - boxes) * bits / 8;
+  };
+  count(found->second.read, traffic.readBytes, traffic.readByData);
+  count(found->second.written, traffic.writtenBytes, traffic.writtenByData);
+  return traffic;
+}
+
+int64_t TrafficCounter::weightBytes() {
+  int64_t total = 0;
+  for (Operation *op : llvm::to_vector(llvm::make_first_range(operands)))
+    if (auto operand = cast<OperandOp>(op); operand.getWeight())
+      total += of(operand).readBytes;
+  return total;
+}
+
+} // namespace mono
