@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <numeric>
 
 using namespace mlir;
 
@@ -49,6 +50,17 @@ LogicalResult Emitter::emit() {
 // Frame
 //===----------------------------------------------------------------------===//
 
+/// Launches count up to this, then from 1 again: 0 is what memory holds before the first. A
+/// multiple of the slots of all peers mailboxes, so that each launch has the slot after the last
+/// one's there, too.
+static uint32_t lastTag(ScheduleOp schedule) {
+  uint32_t turn = 1;
+  for (auto mailbox : schedule.getBody().front().getOps<MailboxOp>())
+    if (mailbox.getScope() == Scope::Peers)
+      turn = std::lcm(turn, uint32_t(mailbox.getSlots()));
+  return UINT32_MAX / turn * turn;
+}
+
 void Emitter::emitPrologue() {
   threadId = toI32(gpu::ThreadIdOp::create(b, gpu::Dimension::x));
   cta = gpu::BlockIdOp::create(b, gpu::Dimension::x);
@@ -72,7 +84,10 @@ void Emitter::emitPrologue() {
                                         /*isVolatile=*/false, /*isNonTemporal=*/false,
                                         /*isInvariant=*/false, /*isInvariantGroup=*/false,
                                         LLVM::AtomicOrdering::monotonic, "agent");
-  tag = readFirstLane(arith::AddIOp::create(b, finished, constantI32(1)));
+  Value more = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, finished,
+                                     constantI32(int32_t(lastTag(schedule))));
+  Value next = arith::AddIOp::create(b, finished, constantI32(1));
+  tag = readFirstLane(arith::SelectOp::create(b, more, next, constantI32(1)));
 }
 
 void Emitter::locateThread(Value id) {
@@ -112,10 +127,25 @@ LogicalResult Emitter::emitStage(StageOp stage) {
   } else {
     auto loop = scf::ForOp::create(b, first, constant(tasks), constant(ctas));
     OpBuilder::InsertionGuard guard(b);
+    result = addHazardsOfTask(stage, loop);
     b.setInsertionPointToStart(loop.getBody());
-    barrier(); // the previous task of this workgroup may still be read from LDS
-    result = emitBody(stage, loop.getInductionVar());
+    if (succeeded(result))
+      result = emitBody(stage, loop.getInductionVar());
   }
+  hazards.mergeSkipped(before);
+  return result;
+}
+
+LogicalResult Emitter::addHazardsOfTask(StageOp stage, scf::ForOp loop) {
+  // The task is emitted to see what it leaves, and dropped again.
+  LdsHazards before = hazards;
+  auto state = std::tuple(barriersToSkip, scalars, tiles, streams, scaledStreams);
+  b.setInsertionPointToStart(loop.getBody());
+  LogicalResult result = emitBody(stage, loop.getInductionVar());
+  std::tie(barriersToSkip, scalars, tiles, streams, scaledStreams) = std::move(state);
+  Operation *end = loop.getBody()->getTerminator();
+  while (Operation *last = end->getPrevNode())
+    last->erase();
   hazards.mergeSkipped(before);
   return result;
 }

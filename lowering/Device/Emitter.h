@@ -9,6 +9,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -71,12 +72,16 @@ private:
   /// Sets `thread`, `lane` and `wave` from the thread's number.
   void locateThread(mlir::Value id);
   mlir::LogicalResult emitStage(StageOp stage);
+  /// Adds to `hazards` what a task of `stage` leaves pending for the next one on its workgroup.
+  /// `loop` is over its tasks and empty.
+  mlir::LogicalResult addHazardsOfTask(StageOp stage, mlir::scf::ForOp loop);
   void emitMarker(mlir::Value task);
   mlir::LogicalResult emitBody(StageOp stage, mlir::Value task);
   mlir::LogicalResult emitOp(mlir::Operation *op);
 
   // EmitTensor.cpp: upstream ops on tensors.
-  /// Error for an op of `arith` or `math` that has no code on gfx950 without the ROCm device library.
+  /// Error for an op of `arith` or `math` that has no code on gfx950 without the ROCm device
+  /// library.
   static mlir::LogicalResult verifyHasCode(mlir::Operation *op);
   mlir::LogicalResult emitElementwise(mlir::Operation *op);
   /// arith.scaling_truncf to f8E4M3FN.

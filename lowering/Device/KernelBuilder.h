@@ -50,8 +50,6 @@ protected:
   mlir::ImplicitLocOpBuilder b;
   mlir::Value arena; ///< memref<Nxi8, workgroup>
   LdsHazards hazards;
-
-private:
   int64_t barriersToSkip; ///< barriers before the one to leave out; negative: none or past it
 };
 

@@ -209,7 +209,11 @@ void LayerMailboxes::checkQueries() {
 }
 
 void LayerMailboxes::checkNewEntries() {
-  Values kv = box("new_kv"), key = box("new_index");
+  Values kv = box("new_kv"), key = box("new_index"), places;
+  for (size_t row = 0; row < sizes.rows; ++row)
+    places.push_back(static_cast<double>(layerCase.inputs.cacheRow(
+        sizes, row, static_cast<size_t>(layerCase.inputs.positions[row]))));
+  EXPECT_EQ(box("places"), places);
   Values latent = columns(kv, sizes.cacheWidth(), 0, sizes.kvLora);
   Values rope = columns(kv, sizes.cacheWidth(), sizes.kvLora, sizes.rope);
   near("new_kv, latent", latent, down.latent, oneRounding);

@@ -5,7 +5,9 @@
 // CHECK-SAME: known_block_size = array<i32: 64, 1, 1>
 // The epoch is read past the caches; its tag is one more.
 // CHECK: %[[SEEN:.*]] = llvm.load %{{.*}} atomic syncscope("agent") monotonic {alignment = 4 : i64} : !llvm.ptr<1> -> i32
-// CHECK: %[[NEXT:.*]] = arith.addi %[[SEEN]]
+// CHECK: %[[MORE:.*]] = arith.cmpi ult, %[[SEEN]]
+// CHECK: %[[ADDED:.*]] = arith.addi %[[SEEN]]
+// CHECK: %[[NEXT:.*]] = arith.select %[[MORE]], %[[ADDED]]
 // CHECK: %[[TAG:.*]] = rocdl.readfirstlane %[[NEXT]] : i32
 // CHECK: %[[WIDE:.*]] = arith.extui %[[TAG]] : i32 to i64
 // CHECK: %[[HIGH:.*]] = arith.shli %[[WIDE]]

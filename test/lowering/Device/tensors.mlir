@@ -58,15 +58,44 @@ mono.schedule @reduce_from_constant target("gfx950") grid(1 x 64) {
 
 // -----
 
-// More tasks than workgroups: a loop, with a barrier where LDS changes hands between tasks.
+// More tasks than workgroups: a loop, without a barrier where tasks share no LDS.
 // CHECK-LABEL: gpu.func @task_loop
 // CHECK: scf.for
-// CHECK-NEXT: amdgpu.lds_barrier
+// CHECK-NOT: amdgpu.lds_barrier
+// CHECK: {{^ +}$}}
 mono.schedule @task_loop target("gfx950") grid(2 x 64) {
   %a = mono.operand "a" read [8, 64] : f32
   %b = mono.operand "b" write [8, 64] : f32
   mono.stage "s" (%t) tasks [8] base [0] {
     %x = mono.load %a[%t, 0] [1, 64] : tensor<1x64xf32>
     mono.store %x, %b[%t, 0] : tensor<1x64xf32>
+  }
+}
+
+// -----
+
+// The next task writes what this one reads: a barrier, and behind the loads of the task. Another between
+// the two accesses.
+// CHECK-LABEL: gpu.func @task_loop_in_lds
+// CHECK: scf.for
+// CHECK-NOT: amdgpu.lds_barrier
+// CHECK: vector.load %{{.*}} : memref<512xf32, #gpu.address_space<global>>
+// CHECK: amdgpu.lds_barrier
+// CHECK-NOT: amdgpu.lds_barrier
+// CHECK: vector.store %{{.*}} : memref<64xf32, #gpu.address_space<workgroup>>
+// CHECK: amdgpu.lds_barrier
+// CHECK-NOT: amdgpu.lds_barrier
+// CHECK: vector.load %{{.*}} : memref<64xf32, #gpu.address_space<workgroup>>
+// CHECK-NOT: amdgpu.lds_barrier
+// CHECK: {{^ +}$}}
+mono.schedule @task_loop_in_lds target("gfx950") grid(2 x 64) {
+  %a = mono.operand "a" read [8, 64] : f32
+  %b = mono.operand "b" write [8, 64] : f32
+  %r = mono.region "r" [1, 64] : f32
+  mono.stage "s" (%t) tasks [8] base [0] {
+    %x = mono.load %a[%t, 0] [1, 64] : tensor<1x64xf32>
+    mono.store %x, %r[0, 0] : tensor<1x64xf32>
+    %y = mono.load %r[0, 0] [1, 64] : tensor<1x64xf32>
+    mono.store %y, %b[%t, 0] : tensor<1x64xf32>
   }
 }
