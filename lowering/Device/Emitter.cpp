@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/SaveAndRestore.h"
 #include <numeric>
 
 using namespace mlir;
@@ -111,6 +112,15 @@ void Emitter::emitEpilogue() {
   gpu::ReturnOp::create(b);
 }
 
+/// An empty asm hides that this is the same value.
+static Value hidden(ImplicitLocOpBuilder &b, Value value, StringRef constraints) {
+  return LLVM::InlineAsmOp::create(b, value.getType(), ValueRange{value}, "", constraints,
+                                   /*has_side_effects=*/false, /*is_align_stack=*/false,
+                                   LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(),
+                                   ArrayAttr())
+      .getRes();
+}
+
 LogicalResult Emitter::emitStage(StageOp stage) {
   ++stageIndex;
   int64_t tasks = taskCount(stage), ctas = schedule.getCtas();
@@ -129,6 +139,9 @@ LogicalResult Emitter::emitStage(StageOp stage) {
     OpBuilder::InsertionGuard guard(b);
     result = addHazardsOfTask(stage, loop);
     b.setInsertionPointToStart(loop.getBody());
+    // The addresses of all words that a task waits for are the same in the next one. LLVM would
+    // keep them in SGPRs over the loop, and spill.
+    llvm::SaveAndRestore mailboxes(deviceMailboxes, hidden(b, deviceMailboxes, "=s,0"));
     if (succeeded(result))
       result = emitBody(stage, loop.getInductionVar());
   }
@@ -152,13 +165,8 @@ LogicalResult Emitter::addHazardsOfTask(StageOp stage, scf::ForOp loop) {
 
 LogicalResult Emitter::emitBody(StageOp stage, Value task) {
   // What follows from the thread's number is cheap, and every stage needs it. Computed once for all
-  // of them, as LLVM would, it would fill registers through the whole kernel: an empty asm hides
-  // that it is the same number each time.
-  locateThread(LLVM::InlineAsmOp::create(b, b.getI32Type(), ValueRange{threadId}, "", "=v,0",
-                                         /*has_side_effects=*/false, /*is_align_stack=*/false,
-                                         LLVM::tailcallkind::TailCallKind::None,
-                                         LLVM::AsmDialectAttr(), ArrayAttr())
-                   .getRes());
+  // of them, as LLVM would, it would fill registers through the whole kernel.
+  locateThread(hidden(b, threadId, "=v,0"));
   scalars[stage.getBody().getArgument(0)] = task;
   if (markers)
     emitMarker(task);
