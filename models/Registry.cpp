@@ -17,8 +17,10 @@ static constexpr Model models[] = {
      glm5::goldenAttnOutRouter, glm5::goldenParamsOfAttnOutRouter},
     {"glm5_layer", "glm5/layer.mlir", glm5::randomLayer, glm5::variantOfLayer, glm5::goldenLayer,
      glm5::goldenParamsOfLayer},
-    {"llama3_layer", "llama3/layer.mlir", decoder::randomLlama3, decoder::variantOfLlama3, nullptr, nullptr},
-    {"qwen3_moe_layer", "qwen3_moe/layer.mlir", decoder::randomQwen3Moe, decoder::variantOfQwen3Moe, nullptr, nullptr},
+    {"llama3_layer", "llama3/layer.mlir", decoder::randomLlama3, decoder::variantOfLlama3, nullptr,
+     nullptr},
+    {"qwen3_moe_layer", "qwen3_moe/layer.mlir", decoder::randomQwen3Moe, decoder::variantOfQwen3Moe,
+     nullptr, nullptr},
 };
 
 const Model *findModel(StringRef schedule) {
