@@ -32,7 +32,7 @@ static std::optional<int64_t> chosenBy(const MemoryAccess &access) {
   return access.tasks * elements(gather.getRows()) * (single ? 1 : access.shape.back());
 }
 
-/// Columns and rows of a matrix of weights that share a scale.
+/// Rows and columns of a matrix of weights that share a scale.
 static std::pair<int64_t, int64_t> scaleBlock(StreamOp stream) {
   if (stream.hasBlockScales())
     return {kScaleBlock, kScaleBlock};
@@ -46,19 +46,19 @@ void TrafficCounter::addBoxes(const MemoryAccess &access, Touched &touched,
   size_t outer = list ? 1 : 0; // the axis of the groups
   if (list)
     touched.matrices = access.shape.front();
-  size_t axes = access.shape.size();
-  auto elementsOfOne = [&](size_t axis) {
-    return axis + 1 == axes ? block.second : axis + 2 == axes ? block.first : 1;
-  };
+  SmallVector<int64_t> shape(access.shape), unit(shape.size(), 1);
+  unit.back() = block.second;
+  if (unit.size() > 1)
+    unit.end()[-2] = block.first;
+  for (auto [size, of] : llvm::zip_equal(shape, unit))
+    size = llvm::divideCeil(size, of);
   // All ranks touch as much.
   for (int64_t task = 0; task < access.tasks; ++task) {
-    SmallVector<int64_t> shape(access.shape), offsets = *access.offsetsOf(task, /*rank=*/0),
-                                              sizes(access.sizes);
-    for (size_t axis = 0; axis < axes; ++axis) {
-      int64_t end = llvm::divideCeil(offsets[axis] + sizes[axis], elementsOfOne(axis));
-      shape[axis] = llvm::divideCeil(shape[axis], elementsOfOne(axis));
-      offsets[axis] /= elementsOfOne(axis);
-      sizes[axis] = end - offsets[axis];
+    SmallVector<int64_t> offsets = *access.offsetsOf(task, /*rank=*/0), sizes(access.sizes);
+    for (auto [offset, size, of] : llvm::zip_equal(offsets, sizes, unit)) {
+      int64_t end = llvm::divideCeil(offset + size, of);
+      offset /= of;
+      size = end - offset;
     }
     forEachRun(ArrayRef(shape).drop_front(outer), ArrayRef(offsets).drop_front(outer),
                ArrayRef(sizes).drop_front(outer), [&](int64_t first, int64_t end) {
@@ -100,9 +100,8 @@ OperandTraffic TrafficCounter::of(OperandOp operand) {
   auto found = operands.find(operand);
   if (found == operands.end())
     return traffic;
-  int64_t bits = operand.getElement().getIntOrFloatBitWidth(), all = 1;
-  for (int64_t size : staticValues(operand.getShape()))
-    all *= size;
+  int64_t bits = operand.getElement().getIntOrFloatBitWidth();
+  int64_t all = llvm::product_of(staticValues(operand.getShape()));
   auto count = [&](Touched &touched, int64_t &bytes, int64_t &byData) {
     int64_t boxes = touched.boxElements(), total = std::min(all, boxes + touched.chosen);
     bytes = total * bits / 8;
@@ -115,7 +114,7 @@ OperandTraffic TrafficCounter::of(OperandOp operand) {
 
 int64_t TrafficCounter::weightBytes() {
   int64_t total = 0;
-  for (Operation *op : llvm::to_vector(llvm::make_first_range(operands)))
+  for (Operation *op : llvm::make_first_range(operands))
     if (auto operand = cast<OperandOp>(op); operand.getWeight())
       total += of(operand).readBytes;
   return total;

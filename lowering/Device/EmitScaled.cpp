@@ -186,8 +186,7 @@ SmallVector<Value> Emitter::multiplyTile(ContractOp op, ScaledStream &stream, Va
 
 LogicalResult Emitter::emitScaledContract(ContractOp op) {
   ScaledStream &stream = scaledStreams.find(op.getWeights())->second;
-  int64_t splitK = stream.op.getSplitK();
-  int64_t scratch = scratchOf(op);
+  int64_t splitK = stream.op.getSplitK(), scratch = scratchOf(op);
   auto region = op.getSource().getDefiningOp<RegionOp>();
   std::optional<int64_t> map;
   int64_t mapBytes = 0;
