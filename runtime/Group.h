@@ -181,12 +181,14 @@ private:
 
   llvm::Expected<Member *> findMember(unsigned rank);
   llvm::Expected<uint32_t> finishedLaunches(const Member &member) const;
-  /// A slot of a tagged mailbox and the tag its words must have.
-  struct Slot {
-    std::vector<uint8_t> words;
+  llvm::Expected<MailboxSlot> readSlot(const Member &member, const Mailbox &mailbox,
+                                       unsigned slot) const;
+  /// The slot of a tagged mailbox that the last launch used, and the tag its words must have.
+  struct LastSlot {
+    MailboxSlot slot;
     uint32_t tag = 0;
   };
-  llvm::Expected<Slot> readLastSlot(unsigned rank, const Mailbox &mailbox);
+  llvm::Expected<LastSlot> readLastSlot(unsigned rank, const Mailbox &mailbox);
   llvm::Expected<size_t> operandIndex(llvm::StringRef name, uint64_t bytes) const;
   llvm::Error allocateOperand(Member &member, size_t index);
   llvm::Error checkBound(const Member &member) const;

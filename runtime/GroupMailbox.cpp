@@ -22,19 +22,17 @@ static Expected<const Mailbox *> findTagged(const Manifest &manifest, StringRef 
   return mailbox;
 }
 
-/// Copies the payloads of one slot to `out`, whose last one may be half a word's.
-static Error stripTags(const TensorType &type, ArrayRef<uint8_t> slot, uint32_t tag,
-                       MutableArrayRef<uint8_t> out) {
-  unsigned perWord = 8 * payloadBytes / elementBits(type.element);
-  for (size_t word = 0; word < slot.size() / wordBytes; ++word) {
-    const uint8_t *at = &slot[word * wordBytes];
-    if (uint32_t found = read32le(at + payloadBytes); found != tag)
-      return makeError("expected element {} to be of launch {}, but it is {}", word * perWord, tag,
-                       found == 0 ? "of none" : fmt::format("of launch {}", found));
-    MutableArrayRef<uint8_t> to = out.drop_front(word * payloadBytes).take_front(payloadBytes);
-    std::memcpy(to.data(), at, to.size());
+/// Takes the words of one slot apart.
+static Group::MailboxSlot splitWords(const TensorType &type, ArrayRef<uint8_t> words) {
+  Group::MailboxSlot slot;
+  slot.payload.resize(words.size() / wordBytes * payloadBytes);
+  for (size_t word = 0; word < words.size() / wordBytes; ++word) {
+    const uint8_t *at = &words[word * wordBytes];
+    std::memcpy(&slot.payload[word * payloadBytes], at, payloadBytes);
+    slot.tags.push_back(read32le(at + payloadBytes));
   }
-  return Error::success();
+  slot.payload.resize(type.bytes()); // the last word may be half a payload's
+  return slot;
 }
 
 /// As the first workgroup counts them; when no launch is under way, all count the same.
@@ -55,6 +53,14 @@ DevicePtr Group::slotMemory(unsigned rank, const Mailbox &mailbox, unsigned slot
   return exchange.deviceMailboxes + mailbox.offset + slot * mailbox.slotBytes();
 }
 
+Expected<Group::MailboxSlot> Group::readSlot(const Member &member, const Mailbox &mailbox,
+                                             unsigned slot) const {
+  std::vector<uint8_t> words(mailbox.slotBytes());
+  if (Error error = member.device->read(slotMemory(member.rank, mailbox, slot), words))
+    return error;
+  return splitWords(mailbox.type, words);
+}
+
 Expected<Group::MailboxSlot> Group::readSlot(unsigned rank, StringRef name, unsigned slot) {
   Expected<const Mailbox *> mailbox = findTagged(contract, name);
   if (!mailbox)
@@ -65,19 +71,10 @@ Expected<Group::MailboxSlot> Group::readSlot(unsigned rank, StringRef name, unsi
   Expected<Member *> member = findMember(rank);
   if (!member)
     return member.takeError();
-  std::vector<uint8_t> words((*mailbox)->slotBytes());
-  if (Error error = (*member)->device->read(slotMemory(rank, **mailbox, slot), words))
-    return error;
-  MailboxSlot result;
-  for (size_t at = 0; at < words.size(); at += wordBytes) {
-    result.payload.insert(result.payload.end(), &words[at], &words[at] + payloadBytes);
-    result.tags.push_back(read32le(&words[at + payloadBytes]));
-  }
-  result.payload.resize((*mailbox)->type.bytes()); // the last word may be half a payload's
-  return result;
+  return readSlot(**member, **mailbox, slot);
 }
 
-Expected<Group::Slot> Group::readLastSlot(unsigned rank, const Mailbox &mailbox) {
+Expected<Group::LastSlot> Group::readLastSlot(unsigned rank, const Mailbox &mailbox) {
   Expected<Member *> member = findMember(rank);
   if (!member)
     return member.takeError();
@@ -87,11 +84,10 @@ Expected<Group::Slot> Group::readLastSlot(unsigned rank, const Mailbox &mailbox)
   if (*launches == 0)
     return makeError("mailbox '{}' of rank {}: expected a finished launch, but there was none",
                      mailbox.name, rank);
-  Slot slot{std::vector<uint8_t>(mailbox.slotBytes()), *launches};
-  DevicePtr from = slotMemory(rank, mailbox, *launches % mailbox.slots);
-  if (Error error = (*member)->device->read(from, slot.words))
-    return error;
-  return slot;
+  Expected<MailboxSlot> slot = readSlot(**member, mailbox, *launches % mailbox.slots);
+  if (!slot)
+    return slot.takeError();
+  return LastSlot{std::move(*slot), *launches};
 }
 
 Error Group::readMailbox(unsigned rank, StringRef name, MutableArrayRef<uint8_t> bytes) {
@@ -102,24 +98,28 @@ Error Group::readMailbox(unsigned rank, StringRef name, MutableArrayRef<uint8_t>
   if (bytes.size() != type.bytes())
     return makeError("mailbox '{}': expected {} bytes ({}), but got {}", name, type.bytes(),
                      type.describe(), bytes.size());
-  Expected<Slot> slot = readLastSlot(rank, **mailbox);
-  if (!slot)
-    return slot.takeError();
-  return addContext(stripTags(type, slot->words, slot->tag, bytes),
-                    fmt::format("mailbox '{}' of rank {}", name, rank));
+  Expected<LastSlot> last = readLastSlot(rank, **mailbox);
+  if (!last)
+    return last.takeError();
+  unsigned perWord = 8 * payloadBytes / elementBits(type.element);
+  for (auto [word, found] : enumerate(last->slot.tags))
+    if (found != last->tag)
+      return makeError(
+          "mailbox '{}' of rank {}: expected element {} to be of launch {}, but it is {}", name,
+          rank, word * perWord, last->tag,
+          found == 0 ? "of none" : fmt::format("of launch {}", found));
+  copy(last->slot.payload, bytes.begin());
+  return Error::success();
 }
 
 Expected<bool> Group::isPosted(unsigned rank, StringRef name) {
   Expected<const Mailbox *> mailbox = findTagged(contract, name);
   if (!mailbox)
     return mailbox.takeError();
-  Expected<Slot> slot = readLastSlot(rank, **mailbox);
-  if (!slot)
-    return slot.takeError();
-  for (size_t at = payloadBytes; at < slot->words.size(); at += wordBytes)
-    if (read32le(&slot->words[at]) == slot->tag)
-      return true;
-  return false;
+  Expected<LastSlot> last = readLastSlot(rank, **mailbox);
+  if (!last)
+    return last.takeError();
+  return is_contained(last->slot.tags, last->tag);
 }
 
 } // namespace mono

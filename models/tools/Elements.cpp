@@ -52,8 +52,8 @@ double elementValue(DType dtype, const uint8_t *at) {
     return numeric::decode(*format, uint32_t(code));
   if (dtype == DType::F64)
     return std::bit_cast<double>(code);
-  if (dtype == DType::F8E8M0) // 2^(code - 127), 255 is NaN (OCP MX 5.4.1)
-    return code == 255 ? NAN : std::ldexp(1.0, int(code) - 127);
+  if (dtype == DType::F8E8M0)
+    return numeric::decodeE8M0(uint8_t(code));
   if (isSigned(dtype))
     return double(SignExtend64(code, 8 * dtypeBytes(dtype)));
   return double(code);
