@@ -189,6 +189,10 @@ LogicalResult StoreOp::verify() {
 
 SmallVector<int64_t> StreamOp::getStaticSizes() { return staticValues(getSizes()); }
 
+int64_t StreamOp::getGroupCount() {
+  return getGroups() ? cast<RankedTensorType>(getGroups().getType()).getNumElements() : 1;
+}
+
 bool StreamOp::hasBlockScales() {
   std::optional<Declared> scales = getScales() ? declaredBy(getScales()) : std::nullopt;
   return scales && scales->element.isF32();

@@ -101,6 +101,8 @@ def Mono_StreamOp : Mono_SliceOp<"stream", [MemoryEffects<[MemRead]>]> {
     /// Rows and depth of the box, of each matrix; `?` where a parameter decides.
     int64_t getRowCount() { return getStaticSizes().end()[-2]; }
     int64_t getDepth() { return getStaticSizes().back(); }
+    /// Entries of the list after `groups`, or the one matrix there is without.
+    int64_t getGroupCount();
     /// Whether there is an f32 scale for each block of 128 x 128 weights.
     bool hasBlockScales();
     /// What an offset along the depth is a multiple of: a tile of the layout, or a block. The

@@ -41,11 +41,9 @@ int64_t mfmasOf(Operation &op) {
   return llvm::TypeSwitch<Operation *, int64_t>(&op)
       .Case<ContractOp>([&](ContractOp o) {
         auto stream = o.getWeights().getDefiningOp<StreamOp>();
-        int64_t groups = 1;
-        if (stream.getGroups())
-          groups = cast<RankedTensorType>(stream.getGroups().getType()).getNumElements();
-        return groups * product(stream.getRowCount(), o.getRowCount(), stream.getDepth(),
-                                o.getScales() ? gfx950::kMfmaMxK : gfx950::kMfmaK);
+        return stream.getGroupCount() * product(stream.getRowCount(), o.getRowCount(),
+                                                stream.getDepth(),
+                                                o.getScales() ? gfx950::kMfmaMxK : gfx950::kMfmaK);
       })
       .Case<ProductOp>([&](ProductOp o) {
         SmallVector<int64_t> shape = o.getResultShape();

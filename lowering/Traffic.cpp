@@ -11,13 +11,6 @@ using namespace mlir;
 
 namespace mono {
 
-/// Entries of the list of groups a stream follows; none without a list.
-static std::optional<int64_t> listOf(StreamOp stream) {
-  if (!stream || !stream.getGroups())
-    return std::nullopt;
-  return cast<RankedTensorType>(stream.getGroups().getType()).getNumElements();
-}
-
 /// Elements that all tasks of a gather or a scatter choose; none for other ops.
 static std::optional<int64_t> chosenBy(const MemoryAccess &access) {
   auto elements = [](Value tensor) {
@@ -42,9 +35,11 @@ static std::pair<int64_t, int64_t> scaleBlock(StreamOp stream) {
 /// Boxes of an access, for an operand with a value for each `block` of the one it names.
 void TrafficCounter::addBoxes(const MemoryAccess &access, Touched &touched,
                               std::pair<int64_t, int64_t> block) {
-  std::optional<int64_t> list = listOf(dyn_cast<StreamOp>(access.op));
-  size_t outer = list ? 1 : 0; // the axis of the groups
-  if (list)
+  auto stream = dyn_cast<StreamOp>(access.op);
+  bool hasList = stream && stream.getGroups();
+  size_t outer = hasList ? 1 : 0; // the axis of the groups
+  int64_t groups = hasList ? stream.getGroupCount() : 1;
+  if (hasList)
     touched.matrices = access.shape.front();
   SmallVector<int64_t> shape(access.shape), unit(shape.size(), 1);
   unit.back() = block.second;
@@ -62,8 +57,8 @@ void TrafficCounter::addBoxes(const MemoryAccess &access, Touched &touched,
     }
     forEachRun(ArrayRef(shape).drop_front(outer), ArrayRef(offsets).drop_front(outer),
                ArrayRef(sizes).drop_front(outer), [&](int64_t first, int64_t end) {
-                 touched.edges.push_back({first, list.value_or(1)});
-                 touched.edges.push_back({end, -list.value_or(1)});
+                 touched.edges.push_back({first, groups});
+                 touched.edges.push_back({end, -groups});
                });
   }
 }

@@ -199,8 +199,7 @@ LogicalResult Emitter::emitScaledContract(ContractOp op) {
   if (auto scales = op.getScales() ? op.getScales().getDefiningOp<RegionOp>() : RegionOp())
     willRead(*scales.getOffset(), scales.getBytes());
   if (stream.list)
-    willRead(*stream.list,
-             cast<RankedTensorType>(stream.op.getGroups().getType()).getNumElements() * 4);
+    willRead(*stream.list, stream.op.getGroupCount() * 4);
 
   auto sumType = VectorType::get({4}, b.getF32Type());
   Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(sumType)));

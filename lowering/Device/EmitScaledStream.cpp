@@ -75,10 +75,9 @@ LogicalResult Emitter::emitScaledStream(StreamOp op) {
   stream.rowTile =
       add(divide(offsets[axes - 2], gfx950::kMfmaM), mul(divide(wave, splitK), stream.rowTiles));
   stream.depthOffset = offsets[axes - 1];
-  int64_t groups = 1;
+  int64_t groups = op.getGroupCount();
   stream.end = constant(stream.tilesPerGroup);
   if (op.getGroups()) {
-    groups = cast<RankedTensorType>(op.getGroups().getType()).getNumElements();
     stream.list = inLds(op.getGroups(), scratchOf(op));
     Value count = leadingEntries(*stream.list, groups, shapeOf(op.getSource()).front());
     stream.end = mul(count, stream.tilesPerGroup);
@@ -98,8 +97,7 @@ Value Emitter::groupOf(ScaledStream &stream, Value tile) {
   if (!stream.list)
     return arith::ConstantIntOp::create(b, b.getI64Type(), 0);
   // The same group for all lanes: its number belongs into an SGPR.
-  auto list = cast<RankedTensorType>(stream.op.getGroups().getType());
-  Value entry = ldsLoad(*stream.list, b.getI32Type(), list.getNumElements(),
+  Value entry = ldsLoad(*stream.list, b.getI32Type(), stream.op.getGroupCount(),
                         divide(tile, stream.tilesPerGroup), 1);
   Value number = readFirstLane(vector::ExtractOp::create(b, entry, int64_t(0)));
   return arith::ExtUIOp::create(b, b.getI64Type(), number);
