@@ -25,6 +25,7 @@ struct Routing {
   int64_t rows;
   std::string variant; ///< of monorun --verify; empty: random
   int64_t least, most; ///< distinct routed experts
+  bool scaled = false; ///< activations as MXFP8, for tiles of another height
 };
 
 void PrintTo(const Routing &routing, std::ostream *out) { *out << routing.name; }
@@ -36,6 +37,8 @@ protected:
     std::vector<std::string> arguments = {MONO_SOURCE_DIR "/models/glm5/layer.mlir",
                                           "-DS=" + std::to_string(GetParam().rows)};
     llvm::append_range(arguments, kSizes);
+    if (GetParam().scaled)
+      arguments.push_back("-DACT=mxfp8");
     std::vector<std::string> compile = arguments, launch = arguments;
     compile.push_back("--report=json");
     launch.insert(launch.end(), {"--verify=5", "--stats=json"});
@@ -105,7 +108,11 @@ INSTANTIATE_TEST_SUITE_P(, ExpertBalance,
                                          Routing{"FourDifferent", 4, "different-experts", 32, 32},
                                          Routing{"EightAlike", 8, "same-experts", kChosen, kChosen},
                                          Routing{"EightRandom", 8, "", 48, 63},
-                                         Routing{"EightDifferent", 8, "different-experts", 64, 64}),
+                                         Routing{"EightDifferent", 8, "different-experts", 64, 64},
+                                         Routing{"OneRowScaled", 1, "", kChosen, kChosen, true},
+                                         Routing{"FourDifferentScaled", 4, "different-experts", 32,
+                                                 32, true},
+                                         Routing{"EightRandomScaled", 8, "", 48, 63, true}),
                          [](const auto &info) { return info.param.name; });
 
 } // namespace

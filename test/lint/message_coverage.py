@@ -9,6 +9,7 @@ FOLDERS = ("dialect", "lowering", "mono", "runtime", "models", "bench")
 CALL = re.compile(r"(?:emitOpError|emitError|failure|fail|fault|makeStatusError|makeError)\("
                   r"(?:[^()\"]|\"(?:[^\"\\]|\\.)*\"|\((?:[^()\"]|\"(?:[^\"\\]|\\.)*\"|\([^()]*\))*\))*\)(?:\s*<<[^;]*)?;|"
                   r"InFlightDiagnostic diag =[^;]*;|errs\(\) <<[^;]*;", re.S)
+PYTHON_CALL = re.compile(r"raise \w+\((?:[^()\"]|\"[^\"]*\"|\([^()]*\))*\)")
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 FIELD = re.compile(r"\{\{|\}\}|\{[^{}]*\}")  # of fmt; and braces, which the tests have single
 
@@ -46,9 +47,14 @@ UNREACHABLE = {
 }
 
 
+def join_literals(text):
+    """Adjacent literals are one text, with Python's f in front or not."""
+    return re.sub(r'"\s*\n\s*f?"', "", text)
+
+
 def pieces_of(call):
     """The fixed pieces of a message, the longest first."""
-    joined = re.sub(r'"\s*\n\s*"', "", call)  # adjacent literals are one text
+    joined = join_literals(call)
     pieces = [piece for literal in LITERAL.findall(joined) for piece in FIELD.split(literal)]
     pieces = [piece.replace('\\"', '"') for piece in pieces if " " in piece and len(piece) > 8]
     return sorted(pieces, key=len, reverse=True)
@@ -57,10 +63,10 @@ def pieces_of(call):
 def messages(root):
     for folder in FOLDERS:
         for file in sorted((root / folder).rglob("*")):
-            if file.suffix not in (".cpp", ".h"):
+            if file.suffix not in (".cpp", ".h", ".py"):
                 continue
             text = file.read_text()
-            for match in CALL.finditer(text):
+            for match in (PYTHON_CALL if file.suffix == ".py" else CALL).finditer(text):
                 pieces = pieces_of(match.group(0))
                 if pieces:
                     line = text[: match.start()].count("\n") + 1
@@ -82,8 +88,8 @@ def text_of_tests(root):
             continue
         if file.suffix in (".mlir", ".test"):
             text.append(file.read_text(errors="replace"))
-        elif file.suffix in (".cpp", ".hip"):
-            joined = re.sub(r'"\s*\n\s*"', "", file.read_text(errors="replace"))
+        elif file.suffix in (".cpp", ".hip", ".py"):
+            joined = join_literals(file.read_text(errors="replace"))
             text += (literal.replace('\\"', '"') for literal in LITERAL.findall(joined))
     return "\n".join(text)
 

@@ -5,6 +5,7 @@ import ctypes
 import pathlib
 import random as random_module
 import unittest
+import unittest.mock
 
 import mono
 
@@ -89,6 +90,14 @@ class Kernels(Failing):
         self.fails(mono.COMPILE_ERROR, "expected parameter 'ROWS' in 1 to 64, but got 65", scale, 65)
         self.fails(mono.FILE_ERROR, "can't open 'no/such.mlir'", mono.compile, "no/such.mlir")
         self.fails(mono.INVALID_ARGUMENT, "expected linker", mono.compile_text, SCALE, linker="gold")
+
+
+class Library(unittest.TestCase):
+
+    def test_must_be_of_this_version(self):
+        with unittest.mock.patch.object(mono, "_ABI_VERSION", 99), self.assertRaisesRegex(
+                ImportError, "expected libmono of ABI version 99, but got [0-9]"):
+            mono._load()
 
 
 class Groups(Failing):
@@ -232,6 +241,15 @@ class SharedWorkspace(Failing):
                        four, other, shared_with=group)
 
 
+class OnAnotherDevice:
+    """A tensor that says it lies in the memory of a CUDA device."""
+
+    def __dlpack__(self):
+        capsule = numpy.zeros((4, 64), numpy.float32).__dlpack__()
+        mono._DLTensor.from_address(mono._capsule_pointer(capsule, b"dltensor")).device_type = 2
+        return capsule
+
+
 @unittest.skipIf(numpy is None, "needs NumPy (python3-numpy)")
 class DLPack(Failing):
 
@@ -276,6 +294,7 @@ class DLPack(Failing):
             fails("expected f32 [4, 64], but got", numpy.zeros((4, 64), numpy.int32))
             fails("32-bit elements of DLPack type 2, [64, 4]", numpy.zeros((64, 4), numpy.float32))
             fails("expected a contiguous tensor", numpy.zeros((64, 4), numpy.float32).T)
+            fails("on the CPU or on ROCm, but got DLPack device type 2", OnAnotherDevice())
 
 
 if __name__ == "__main__":
