@@ -24,5 +24,5 @@ cmake --build "$build" -j "$jobs" --target $tests $examples
 # Python itself is not sanitized and cannot load a library that is. Times and memory are not those of a
 # plain build.
 labels=$(echo $tests examples | tr ' ' '|')
-ctest --test-dir "$build" -j "$jobs" --output-on-failure -L "^($labels)\$" -LE '^python\$' \
+ctest --test-dir "$build" -j "$jobs" --output-on-failure -L "^($labels)\$" -LE '^python$' \
   -E 'HitsWithin|DoNotGrow'
