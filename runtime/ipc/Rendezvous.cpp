@@ -56,9 +56,11 @@ Expected<Rendezvous> Rendezvous::create(const RendezvousOptions &options) {
   return meeting;
 }
 
-/// Takes a connection in; after an error the caller still has it.
+/// Takes a connection in; after an error the caller still has it. HasLeft: it never was a rank.
 Error Rendezvous::admit(Socket &connection, Deadline limit) {
   auto message = receiveMessage(connection, limit);
+  if (!message && message.errorIsA<HasLeft>())
+    return message.takeError();
   if (!message)
     return addContext(message.takeError(), "a process that connected");
   const Header &header = message->first;
@@ -83,21 +85,34 @@ Error Rendezvous::meetAsRoot() {
     return listener.takeError();
   scope_exit remove([&] { ::unlink(options.path.c_str()); });
   for (unsigned missing = options.ranks - 1; missing; --missing) {
-    Expected<Socket> connection = listener->accept(limit);
-    Error error = connection ? admit(*connection, limit)
-                             : addContext(connection.takeError(),
-                                          fmt::format("{} of {} ranks have come",
-                                                      options.ranks - missing, options.ranks));
-    if (error) {
-      std::string reason = toString(std::move(error));
-      // Whoever was not let in is told as well.
-      if (connection)
-        peers.push_back(std::move(*connection));
-      abort(reason);
-      return makeError("{}", reason);
-    }
+    Error error = admitNext(*listener, limit);
+    if (!error)
+      continue;
+    std::string reason =
+        toString(addContext(std::move(error), fmt::format("{} of {} ranks have come",
+                                                          options.ranks - missing, options.ranks)));
+    abort(reason);
+    return makeError("{}", reason);
   }
   return Error::success();
+}
+
+/// The next process that says which rank it is. Another root that finds out whether somebody
+/// listens here leaves without a word.
+Error Rendezvous::admitNext(const Socket &listener, Deadline limit) {
+  while (true) {
+    Expected<Socket> connection = listener.accept(limit);
+    if (!connection)
+      return connection.takeError();
+    Error error = admit(*connection, limit);
+    if (error.isA<HasLeft>()) {
+      consumeError(std::move(error));
+      continue;
+    }
+    if (error) // whoever was not let in is told as well
+      peers.push_back(std::move(*connection));
+    return error;
+  }
 }
 
 Error Rendezvous::meetAsLeaf() {

@@ -40,6 +40,7 @@ private:
   explicit Rendezvous(RendezvousOptions options) : options(std::move(options)) {}
   Deadline deadline() const;
   llvm::Error meetAsRoot();
+  llvm::Error admitNext(const Socket &listener, Deadline limit);
   llvm::Error admit(Socket &connection, Deadline limit);
   llvm::Error meetAsLeaf();
   llvm::Error collect(std::vector<Payload> &contributions);

@@ -7,7 +7,10 @@
 #include "llvm/Support/FileSystem.h"
 
 #include <fstream>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 using namespace mono;
 using namespace mono::ipc;
@@ -147,6 +150,49 @@ TEST_F(RendezvousTest, ALivingSocketIsRespected) {
   EXPECT_NE(error.find("another group is meeting there"), std::string::npos) << error;
 }
 
+/// The second root looks whether somebody listens; the first does not take that for a rank.
+TEST_F(RendezvousTest, ASecondRootDoesNotDisturbTheFirst) {
+  std::string second;
+  std::vector<std::string> errors = onRanks(2, [&](unsigned rank) -> llvm::Error {
+    if (rank == 1) {
+      while (!llvm::sys::fs::exists(path()))
+        std::this_thread::yield();
+      // Until it listens, there is a moment in which the socket looks dead.
+      llvm::cantFail(Socket::connectTo(path(), soon()));
+      second = llvm::toString(Rendezvous::create(options(0, 2)).takeError());
+    }
+    return Rendezvous::create(options(rank, 2)).takeError();
+  });
+  EXPECT_NE(second.find("another group is meeting there"), std::string::npos) << second;
+  EXPECT_EQ(errors, std::vector<std::string>(2));
+}
+
+/// Somebody listens, but takes nobody in.
+TEST_F(RendezvousTest, AFullQueueIsALivingSocket) {
+  int listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  std::copy_n(path().c_str(), path().size(), address.sun_path);
+  auto *generic = reinterpret_cast<const sockaddr *>(&address);
+  ASSERT_EQ(::bind(listener, generic, sizeof address), 0);
+  ASSERT_EQ(::listen(listener, 0), 0);
+  setTimeout(milliseconds(100));
+  std::vector<Socket> waiting;
+  while (true) {
+    auto next = Socket::connectTo(path(), soon());
+    if (!next) {
+      llvm::consumeError(next.takeError());
+      break;
+    }
+    waiting.push_back(std::move(*next));
+  }
+  auto start = steady_clock::now();
+  std::string error = llvm::toString(Rendezvous::create(options(0, 2)).takeError());
+  EXPECT_NE(error.find("another group is meeting there"), std::string::npos) << error;
+  EXPECT_LT(steady_clock::now() - start, seconds(3));
+  ::close(listener);
+}
+
 TEST_F(RendezvousTest, AFileIsRespected) {
   std::ofstream(path()) << "mine";
   std::string error = llvm::toString(Rendezvous::create(options(0, 2)).takeError());
@@ -197,8 +243,9 @@ TEST_F(StrangerTest, CannotHoldUpOrConfuseTheRoot) {
     EXPECT_NE(error.find(expected), std::string::npos) << error;
   };
   says({}, false, "a process that connected: timed out");
-  says({}, true, "a process that connected: it has left");
-  says(Payload(31, 'm'), true, "a process that connected: it has left");
+  // Those that leave before they have said who they are were no ranks.
+  says({}, true, "1 of 2 ranks have come: timed out");
+  says(Payload(31, 'm'), true, "1 of 2 ranks have come: timed out");
   says(Payload(64, 'x'), false, "not a rendezvous message");
   says(message({MessageKind::Post, 1, 2, 0, 0}), false,
        "expected a process to say which rank it is");
