@@ -123,6 +123,72 @@ TEST_F(RendezvousTest, ARankThatLeavesIsNamedOnAll) {
   EXPECT_EQ(errors[2], "rank 1: it has left");
 }
 
+/// The part of a rank, played by hand: it posts to each of `rounds` rounds, reads the answers but
+/// for the last one, and leaves.
+void leaveWithoutTheAnswer(llvm::StringRef path, unsigned rank, unsigned ranks, unsigned rounds,
+                           Deadline limit) {
+  Socket root = llvm::cantFail(Socket::connectTo(path, limit));
+  auto send = [&](MessageKind kind, uint32_t round) {
+    llvm::cantFail(root.send(encodeHeader({kind, rank, ranks, round, 0}), limit));
+  };
+  send(MessageKind::Join, 0);
+  for (unsigned round = 0; round < rounds; ++round) {
+    send(MessageKind::Post, round);
+    Payload header(headerBytes);
+    if (round + 1 == rounds)
+      return;
+    llvm::cantFail(root.receive(header, limit));
+    Payload payload(llvm::cantFail(parseHeader(header)).bytes);
+    llvm::cantFail(root.receive(payload, limit));
+  }
+}
+
+/// Rank 1 has its answer when rank 2 can't be told: it hears why in its next call.
+TEST_F(RendezvousTest, ARankThatCannotBeToldIsNamedOnAll) {
+  std::vector<std::string> errors = onRanks(3, [&](unsigned rank) -> llvm::Error {
+    if (rank == 2) {
+      leaveWithoutTheAnswer(path(), 2, 3, 2, soon());
+      return llvm::Error::success();
+    }
+    auto meeting = Rendezvous::create(options(rank, 3));
+    if (!meeting)
+      return meeting.takeError();
+    std::this_thread::sleep_for(milliseconds(200)); // until rank 2 has left
+    llvm::Error first = meeting->allGather({}).takeError();
+    EXPECT_EQ(bool(first), rank == 0);
+    return first ? std::move(first) : meeting->allGather({}).takeError();
+  });
+  EXPECT_EQ(errors, (std::vector<std::string>{"rank 2: it has left", "rank 2: it has left", ""}));
+}
+
+/// Rank 0 has heard all, so it succeeds like rank 1; both hear of rank 2 afterwards.
+TEST_F(RendezvousTest, AConfirmationMissesNoneButTheLost) {
+  std::vector<std::string> errors = onRanks(3, [&](unsigned rank) -> llvm::Error {
+    if (rank == 2) {
+      leaveWithoutTheAnswer(path(), 2, 3, 2, soon());
+      return llvm::Error::success();
+    }
+    auto meeting = Rendezvous::create(options(rank, 3));
+    if (!meeting)
+      return meeting.takeError();
+    std::this_thread::sleep_for(milliseconds(200));
+    if (llvm::Error error = meeting->confirm())
+      return error;
+    std::string next = llvm::toString(meeting->confirm());
+    EXPECT_NE(next.find("rank 2: it has left"), std::string::npos) << next;
+    return llvm::Error::success();
+  });
+  EXPECT_EQ(errors, std::vector<std::string>(3));
+}
+
+TEST_F(RendezvousTest, ARankMissingInAConfirmationIsNamedOnAll) {
+  std::vector<std::string> errors = onRanks(3, [&](unsigned rank) -> llvm::Error {
+    auto meeting = Rendezvous::create(options(rank, 3));
+    return meeting && rank != 2 ? meeting->confirm() : meeting.takeError();
+  });
+  EXPECT_EQ(errors, (std::vector<std::string>{"rank 2: it has left", "rank 2: it has left", ""}));
+}
+
 TEST_F(RendezvousTest, TooLargeAContributionIsRefused) {
   auto meeting = Rendezvous::create(options(0, 1));
   ASSERT_TRUE(bool(meeting));
