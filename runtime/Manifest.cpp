@@ -7,6 +7,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <numeric>
+
 using namespace llvm;
 
 namespace mono {
@@ -134,6 +136,9 @@ static Region readRegion(JsonFields &fields, const Manifest &manifest) {
   fields.integer("first_stage", region.firstStage, 0, lastStage);
   fields.integer("last_stage", region.lastStage, region.firstStage, lastStage);
   checkType(fields, region.type);
+  if (!fields.failed() && region.type.shape.empty())
+    fields.fail(fmt::format("region '{}': expected a shape of at least 1 dimension, but got none",
+                            region.name));
   if (fields.failed())
     return region;
   uint64_t row = region.payloadRowBytes();
@@ -347,6 +352,14 @@ unsigned Manifest::peerSlots() const {
     if (mailbox.scope == MailboxScope::Peers)
       slots = std::max(slots, mailbox.slots);
   return slots;
+}
+
+uint32_t Manifest::nextTag(uint32_t finished) const {
+  uint64_t turn = 1;
+  for (const Mailbox &mailbox : mailboxes)
+    if (mailbox.scope == MailboxScope::Peers && turn <= UINT32_MAX)
+      turn = std::lcm(turn, uint64_t(mailbox.slots));
+  return finished < UINT32_MAX / turn * turn ? finished + 1 : 1;
 }
 
 const int64_t *Manifest::param(StringRef name) const {
