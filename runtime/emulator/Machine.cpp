@@ -302,8 +302,11 @@ llvm::Expected<std::pair<DevicePtr, uint64_t>> Machine::global(Module *module,
 // ---- launches
 // ------------------------------------------------------------------------------------
 
-llvm::Error Machine::run(llvm::ArrayRef<Launch> launches) {
+llvm::Error Machine::run(llvm::ArrayRef<Launch> launches, std::vector<LaunchEnd> *ends) {
   std::lock_guard guard(impl->lock);
+  std::vector<LaunchEnd> unwanted;
+  ends = ends ? ends : &unwanted;
+  ends->assign(launches.size(), LaunchEnd::Stopped);
   std::vector<LaunchMemory> allocated(launches.size());
   std::vector<std::unique_ptr<PreparedLaunch>> prepared;
   llvm::Error error = llvm::Error::success();
@@ -311,14 +314,17 @@ llvm::Error Machine::run(llvm::ArrayRef<Launch> launches) {
     if (launches[n].module)
       if (auto known = impl->check(launches[n].module); !known) {
         error = known.takeError();
+        (*ends)[n] = LaunchEnd::Failed;
         break;
       }
     auto launch = prepareLaunch(launches[n], n, impl->options.checks, impl->memory, allocated[n]);
     if (launch) {
       (*launch)->context.faults = impl->faults.waiting() ? &impl->faults : nullptr;
       prepared.push_back(std::move(*launch));
-    } else
+    } else {
       error = launch.takeError();
+      (*ends)[n] = LaunchEnd::Failed;
+    }
   }
   if (!error && !prepared.empty()) {
     std::vector<std::vector<std::unique_ptr<ExecStats>>> counters;
@@ -327,6 +333,7 @@ llvm::Error Machine::run(llvm::ArrayRef<Launch> launches) {
       options.deadlockPatienceMs = 0;
     error = runLaunches(prepared, options, ranks(), impl->memory.idLimit(), counters);
     impl->merge(counters);
+    llvm::transform(prepared, ends->begin(), [](const auto &launch) { return launch->end; });
     for (const auto &launch : prepared) {
       Stats &stats = impl->stats[launch->context.rank];
       ++stats.launches;

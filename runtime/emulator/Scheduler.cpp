@@ -387,13 +387,26 @@ std::string listWaves(const WaveList &waves) {
   return text;
 }
 
-llvm::Error outcome(const Shared &shared, const std::vector<std::unique_ptr<Worker>> &workers) {
+using LaunchList = std::vector<std::unique_ptr<PreparedLaunch>>;
+
+/// Says of each launch how it ended; those of `failing` waves failed.
+void noteEnds(const Shared &shared, const LaunchList &launches, const WaveList &failing) {
+  for (const auto &launch : launches)
+    launch->end = shared.dispatcher.isFinished(*launch) ? LaunchEnd::Whole : LaunchEnd::Stopped;
+  for (const Wave *wave : failing)
+    launches[wave->workgroup->launch().launchIndex]->end = LaunchEnd::Failed;
+}
+
+llvm::Error outcome(const Shared &shared, const std::vector<std::unique_ptr<Worker>> &workers,
+                    const LaunchList &launches) {
   WaveList faulted =
       collectWaves(workers, [](const Wave &w) { return w.status == WaveStatus::Faulted; });
+  noteEnds(shared, launches, faulted);
   if (!faulted.empty())
     return makeError("{}: {}", describeWave(*faulted.front()), faulted.front()->faultMessage());
   WaveList live =
       collectWaves(workers, [](const Wave &w) { return w.status != WaveStatus::Ended; });
+  noteEnds(shared, launches, live);
   if (shared.deadlock)
     return makeError(
         "deadlock: {} waves wait and memory has not changed for {} rounds of polling{}",
@@ -472,7 +485,7 @@ llvm::Error runLaunches(const std::vector<std::unique_ptr<PreparedLaunch>> &laun
   workers[0]->run();
   for (std::thread &other : others)
     other.join();
-  return outcome(shared, workers);
+  return outcome(shared, workers, launches);
 }
 
 } // namespace mono::emu
