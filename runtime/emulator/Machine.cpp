@@ -32,7 +32,8 @@ struct Machine::Impl {
   AddressSpace memory;
   StoreFaults faults;
   std::vector<std::unique_ptr<Module>> modules;
-  std::multimap<uint64_t, ParsedCode> parsed; ///< by hash of the file
+  /// By hash of the file; their modules own them.
+  std::multimap<uint64_t, std::weak_ptr<const ParsedCode>> parsed;
   std::vector<Stats> stats;
   std::vector<std::map<TrafficKey, AllocationTraffic>> traffic;
   std::recursive_mutex lock;
@@ -44,7 +45,7 @@ struct Machine::Impl {
   };
   llvm::Expected<Place> place(uint64_t address, uint64_t bytes) const;
 
-  llvm::Expected<const ParsedCode *> parse(llvm::ArrayRef<uint8_t> file);
+  llvm::Expected<std::shared_ptr<const ParsedCode>> parse(llvm::ArrayRef<uint8_t> file);
   llvm::Expected<Module *> check(Module *module) const;
   void merge(const std::vector<std::vector<std::unique_ptr<ExecStats>>> &counters);
   void mergeTraffic(unsigned rank, const ExecStats &counters);
@@ -188,21 +189,23 @@ llvm::Error Machine::copy(uint64_t to, uint64_t from, uint64_t bytes) {
 // ---- modules
 // -------------------------------------------------------------------------------------
 
-llvm::Expected<const Machine::Impl::ParsedCode *>
+llvm::Expected<std::shared_ptr<const Machine::Impl::ParsedCode>>
 Machine::Impl::parse(llvm::ArrayRef<uint8_t> file) {
   uint64_t hash = llvm::xxh3_64bits(file);
   auto [begin, end] = parsed.equal_range(hash);
   for (auto it = begin; it != end; ++it)
-    if (llvm::ArrayRef<uint8_t>(it->second.file) == file)
-      return &it->second;
+    if (auto known = it->second.lock(); known && llvm::ArrayRef<uint8_t>(known->file) == file)
+      return known;
   auto object = parseCodeObject(file);
   if (!object)
     return object.takeError();
   auto program = decodeProgram(object->image, object->code, object->functions, defaultHandlers());
   if (!program)
     return program.takeError();
-  ParsedCode code{file.vec(), std::make_shared<const CodeObject>(std::move(*object)), *program};
-  return &parsed.emplace(hash, std::move(code))->second;
+  auto code = std::make_shared<const ParsedCode>(
+      ParsedCode{file.vec(), std::make_shared<const CodeObject>(std::move(*object)), *program});
+  parsed.emplace(hash, code);
+  return code;
 }
 
 llvm::Expected<Module *> Machine::load(unsigned rank, llvm::ArrayRef<uint8_t> codeObject) {
@@ -230,6 +233,7 @@ llvm::Expected<Module *> Machine::load(unsigned rank, llvm::ArrayRef<uint8_t> co
   module->base = place.base;
   module->object = (*code)->object;
   module->program = (*code)->program;
+  module->parsed = std::move(*code);
   impl->modules.push_back(std::move(module));
   return impl->modules.back().get();
 }
@@ -249,6 +253,7 @@ llvm::Error Machine::unload(Module *module) {
   if (llvm::Error error = impl->memory.free(module->rank, module->base))
     return error;
   std::erase_if(impl->modules, [&](const auto &m) { return m.get() == module; });
+  std::erase_if(impl->parsed, [](const auto &entry) { return entry.second.expired(); });
   return llvm::Error::success();
 }
 
