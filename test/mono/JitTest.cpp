@@ -8,6 +8,8 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <sys/stat.h>
+#include <unistd.h>
 
 using namespace mono::jit;
 using namespace mono::test;
@@ -343,9 +345,24 @@ TEST(CompileErrors, CarryTheDiagnostics) {
 TEST(CompileErrors, NameFilesThatCannotBeRead) {
   TemporaryDirectory directory;
   EXPECT_EQ(failureOf(Kernel::compileFile(directory.path() + "/none.mlir")),
-            "2: can't open '" + directory.path() + "/none.mlir': No such file or directory");
+            "2: " + directory.path() + "/none.mlir: No such file or directory");
   EXPECT_THAT(failureOf(Kernel::compileText("mono.import \"none.mlir\"", {}, "a.mlir", "dir")),
               HasSubstr("expected a file to import, but 'dir/none.mlir' does not exist"));
+}
+
+/// What never ends, never comes, or is too large to be a schedule is not read.
+TEST(CompileErrors, RefuseWhatIsNoFile) {
+  EXPECT_EQ(failureOf(Kernel::compileFile("/dev/zero")),
+            "2: /dev/zero: expected a file, but it is a device");
+  TemporaryDirectory directory;
+  std::string pipe = directory.path() + "/pipe", large = directory.path() + "/large.mlir";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(failureOf(Kernel::compileFile(pipe)),
+            "2: " + pipe + ": expected a file, but it is a pipe");
+  std::ofstream(large).close();
+  ASSERT_EQ(truncate(large.c_str(), (64 << 20) + 1), 0);
+  EXPECT_EQ(failureOf(Kernel::compileFile(large)),
+            "2: " + large + ": expected at most 67108864 bytes, but got 67108865");
 }
 
 TEST(CompileErrors, NameWrongOptions) {
