@@ -74,7 +74,7 @@ Error launch(Group &group, emu::Machine *machine, unsigned number, unsigned all,
   telling.launches.end();
   time.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   ++time.launches;
-  return addContext(std::move(error), fmt::format("launch {}", number - 1));
+  return addContext(std::move(error), fmt::format("launch {}", number));
 }
 
 /// Launches `repeat` times. With a problem, every launch starts from the same operands and the
