@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cstddef>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -89,6 +90,15 @@ std::vector<float> doubled(std::vector<float> values) {
 TEST(Version, IsThatOfTheHeader) {
   EXPECT_EQ(mono_abi_version(), static_cast<uint32_t>(MONO_ABI_VERSION));
   EXPECT_THAT(mono_version(), testing::MatchesRegex("monoc .* .LLVM .*, gfx950."));
+}
+
+/// What lies in arrays or inside of others can't grow. 64-bit fields and pointers.
+TEST(Version, FrozenStructuresKeepTheirSize) {
+  EXPECT_EQ(sizeof(mono_parameter), 2u * 8);
+  EXPECT_EQ(sizeof(mono_workspace), 2u * 8);
+  EXPECT_EQ(sizeof(mono_workspace_size), 7u * 8);
+  // Behind two pointers, six 32-bit fields, a size and the workspace.
+  EXPECT_EQ(offsetof(mono_kernel_info, cache_note), 2u * 8 + 6 * 4 + 8 + 7 * 8);
 }
 
 TEST(Kernels, DescribeThemselves) {
