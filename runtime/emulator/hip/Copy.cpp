@@ -121,12 +121,27 @@ hipError_t makeFill(Runtime &runtime, void *to, uint32_t value, unsigned element
 
 enum class Sync { Host, Stream };
 
-/// Sends a copy or fill that was made; with Sync::Host the caller waits for it.
+/// Host memory that HIP knows nothing of, which the program may reuse or free after the call.
+static bool isPageable(Runtime &runtime, uint64_t address) {
+  const void *ptr = reinterpret_cast<const void *>(address);
+  return !isDeviceWindow(ptr) && !runtime.memory().find(ptr);
+}
+
+/// "Asynchronous" copies that touch pageable memory are not: hip_runtime_api.h has them performed
+/// synchronously. A capturing stream only records.
+static bool mustWait(Runtime &runtime, const Operation &op, hipStream_t handle) {
+  const auto *copy = std::get_if<CopyOp>(&op);
+  const Stream *stream = runtime.resolve(handle);
+  return copy && stream && !stream->capture &&
+         (isPageable(runtime, copy->from) || isPageable(runtime, copy->to));
+}
+
+/// Sends a copy or fill that was made; the caller waits for it with Sync::Host, or if it must.
 static hipError_t submitMade(Runtime &runtime, hipError_t made, Operation op, hipStream_t stream,
                              Sync sync) {
   if (made != hipSuccess)
     return made;
-  if (sync == Sync::Stream)
+  if (sync == Sync::Stream && !mustWait(runtime, op, stream))
     return send(runtime, stream, std::move(op));
   CommandPtr command;
   if (hipError_t status = send(runtime, stream, std::move(op), &command))
