@@ -22,8 +22,7 @@ CoherenceModel::~CoherenceModel() = default;
 Cache &CoherenceModel::l1(const Agent &agent) { return ranks[agent.rank]->l1[agent.cu]; }
 Cache &CoherenceModel::l2(const Agent &agent) { return ranks[agent.rank]->l2[agent.xcd]; }
 
-// ---- waves
-// ---------------------------------------------------------------------------------------
+// ---- waves -------------------------------------------------------------------------------------
 
 void CoherenceModel::open(Wave &wave) {
   if (freeAgents.empty()) {
@@ -63,8 +62,7 @@ void CoherenceModel::forgetIfDone(uint32_t id) {
     freeAgents.push_back(id);
 }
 
-// ---- stores
-// --------------------------------------------------------------------------------------
+// ---- stores ------------------------------------------------------------------------------------
 
 void CoherenceModel::enqueue(uint32_t id, const Piece &piece) {
   Agent &agent = *agents[id];
@@ -182,7 +180,7 @@ void CoherenceModel::applyWriteBack(Agent &agent) {
     Agent &other = *agents[id];
     if (&other == &agent || other.rank != agent.rank || other.cu != agent.cu)
       continue;
-    std::vector<Piece> stores = std::move(other.queue), kept;
+    std::vector<Piece> stores = std::move(other.queue);
     other.queue.clear();
     for (const Piece &piece : stores)
       piece.isWriteBack() ? other.queue.push_back(piece) : apply(other, piece);
@@ -204,8 +202,7 @@ void CoherenceModel::complete(Wave &wave) {
   forgetIfDone(wave.memoryAgent);
 }
 
-// ---- chance
-// --------------------------------------------------------------------------------------
+// ---- chance ------------------------------------------------------------------------------------
 
 bool CoherenceModel::advance() {
   if (pending.empty())

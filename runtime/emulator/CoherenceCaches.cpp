@@ -10,8 +10,7 @@
 
 namespace mono::emu {
 
-// ---- caches
-// --------------------------------------------------------------------------------------
+// ---- caches ------------------------------------------------------------------------------------
 
 void CoherenceModel::storeToMemory(uint64_t address, unsigned bytes, const uint8_t *from) {
   Allocation *allocation = memory.find(address);
@@ -145,8 +144,7 @@ void CoherenceModel::prepareAtomic(Wave &wave, uint64_t address, unsigned bytes)
   evict(l2(agent), lineOf(address));
 }
 
-// ---- cache maintenance
-// ---------------------------------------------------------------------------
+// ---- cache maintenance -------------------------------------------------------------------------
 
 void CoherenceModel::writeBack(Wave &wave) {
   complete(wave);

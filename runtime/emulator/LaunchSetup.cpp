@@ -22,8 +22,7 @@ llvm::Expected<const KernelDescription *> Module::find(llvm::StringRef kernel) c
   return makeError("no kernel '{}' in the code object; there are: {}", kernel, known);
 }
 
-// ---- validation
-// ----------------------------------------------------------------------------------
+// ---- validation --------------------------------------------------------------------------------
 
 static llvm::Error checkDimensions(const Launch &launch, const KernelInfo &info) {
   const auto &g = launch.grid, &b = launch.block;
@@ -70,8 +69,7 @@ static llvm::Error checkResidency(const Launch &launch, const PreparedLaunch &pr
   return llvm::Error::success();
 }
 
-// ---- kernel arguments
-// ----------------------------------------------------------------------------
+// ---- kernel arguments --------------------------------------------------------------------------
 
 static bool isHidden(const KernelArg &arg) {
   return llvm::StringRef(arg.valueKind).starts_with("hidden_");

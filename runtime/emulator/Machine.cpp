@@ -57,8 +57,7 @@ Machine::~Machine() = default;
 unsigned Machine::ranks() const { return impl->memory.ranks(); }
 const Options &Machine::options() const { return impl->options; }
 
-// ---- memory
-// --------------------------------------------------------------------------------------
+// ---- memory ------------------------------------------------------------------------------------
 
 llvm::Expected<DevicePtr> Machine::allocate(unsigned rank, uint64_t bytes, llvm::StringRef name,
                                             MemoryKind kind) {
@@ -185,8 +184,7 @@ llvm::Error Machine::copy(uint64_t to, uint64_t from, uint64_t bytes) {
   return llvm::Error::success();
 }
 
-// ---- modules
-// -------------------------------------------------------------------------------------
+// ---- modules -----------------------------------------------------------------------------------
 
 llvm::Expected<const Machine::Impl::ParsedCode *>
 Machine::Impl::parse(llvm::ArrayRef<uint8_t> file) {
@@ -299,8 +297,7 @@ llvm::Expected<std::pair<DevicePtr, uint64_t>> Machine::global(Module *module,
   return std::pair(module->base + it->second.offset, it->second.size);
 }
 
-// ---- launches
-// ------------------------------------------------------------------------------------
+// ---- launches ----------------------------------------------------------------------------------
 
 llvm::Error Machine::run(llvm::ArrayRef<Launch> launches) {
   std::lock_guard guard(impl->lock);
@@ -348,15 +345,13 @@ uint64_t Machine::peek(DevicePtr address) const {
   return std::atomic_ref(*word).load(std::memory_order_relaxed);
 }
 
-// ---- faults
-// ---------------------------------------------------------------------------------------
+// ---- faults ------------------------------------------------------------------------------------
 
 void Machine::inject(const StoreFault &fault) { impl->faults.add(fault); }
 
 size_t Machine::faultsWaiting() const { return impl->faults.waiting(); }
 
-// ---- statistics
-// ----------------------------------------------------------------------------------
+// ---- statistics --------------------------------------------------------------------------------
 
 void Machine::Impl::mergeTraffic(unsigned rank, const ExecStats &counters) {
   for (unsigned id = 0; id < counters.traffic.size(); ++id) {

@@ -11,8 +11,7 @@ namespace mono::emu {
 static uint32_t retired(const Wave &wave) { return uint32_t(wave.waitcnt.vmemRetired()); }
 static uint32_t issued(const Wave &wave) { return uint32_t(wave.waitcnt.vmemIssued()); }
 
-// ---- events
-// --------------------------------------------------------------------------------------
+// ---- events ------------------------------------------------------------------------------------
 
 uint32_t RaceOrder::enter(const Workgroup &workgroup) {
   std::lock_guard guard(lock);
@@ -169,8 +168,7 @@ void RaceOrder::barrier(const Workgroup &workgroup) {
   group.edges = sumOfEdges();
 }
 
-// ---- searching
-// -----------------------------------------------------------------------------------
+// ---- searching ---------------------------------------------------------------------------------
 
 void RaceOrder::merge(Knowledge &k, const Release &release) {
   const WorkgroupState &group = workgroups[release.workgroup];

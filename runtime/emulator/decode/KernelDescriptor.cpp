@@ -12,8 +12,7 @@ namespace mono::emu {
 
 using namespace llvm::amdhsa;
 
-// ---- descriptor
-// ----------------------------------------------------------------------------------
+// ---- descriptor --------------------------------------------------------------------------------
 
 namespace {
 /// Fields of the descriptor by their byte offsets.
@@ -123,8 +122,7 @@ llvm::Expected<KernelDescription> parseKernelDescriptor(llvm::StringRef name,
   return kernel;
 }
 
-// ---- metadata
-// ------------------------------------------------------------------------------------
+// ---- metadata ----------------------------------------------------------------------------------
 
 namespace {
 using Map = llvm::msgpack::MapDocNode;

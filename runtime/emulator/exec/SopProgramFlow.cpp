@@ -10,8 +10,7 @@
 namespace mono::emu {
 namespace {
 
-// ---- branches
-// ------------------------------------------------------------------------------------
+// ---- branches ----------------------------------------------------------------------------------
 
 /// PC = PC of the next instruction + signed simm16 * 4.
 void branch(Wave &w, const Instruction &i) { w.nextPc += int64_t(int32_t(i.imm)) * 4; }
@@ -47,8 +46,7 @@ void registerBranches(HandlerTable &t) {
   });
 }
 
-// ---- waiting and ending
-// --------------------------------------------------------------------------
+// ---- waiting and ending ------------------------------------------------------------------------
 
 /// simm16: vmcnt = [15:14]:[3:0], expcnt = [6:4], lgkmcnt = [11:8].
 void waitCounters(Wave &w, const Instruction &i) {
@@ -97,8 +95,7 @@ void registerWaits(HandlerTable &t) {
     t.add(name, [](Wave &, const Instruction &) {});
 }
 
-// ---- hardware registers
-// --------------------------------------------------------------------------
+// ---- hardware registers ------------------------------------------------------------------------
 
 /// Operand of s_getreg/s_setreg: id [5:0], first bit [10:6], bits - 1 [15:11].
 struct HardwareRegister {
@@ -182,8 +179,7 @@ void registerHardwareRegisters(HandlerTable &t) {
   t.add("S_SETREG_IMM32_B32", [](Wave &w, const Instruction &i) { setRegister(w, i.imm, i.imm2); });
 }
 
-// ---- VGPR indexing and VSKIP: the interpreter acts on the MODE bits
-// ------------------------------
+// ---- VGPR indexing and VSKIP: the interpreter acts on the MODE bits ----------------------------
 
 void setModeBit(Wave &w, unsigned bit, bool on) {
   w.modeRegister = (w.modeRegister & ~(1u << bit)) | uint32_t(on) << bit;

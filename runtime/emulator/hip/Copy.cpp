@@ -9,8 +9,7 @@ namespace mono::hipemu {
 
 static uint64_t addressOf(const void *ptr) { return reinterpret_cast<uint64_t>(ptr); }
 
-// ---- checks
-// --------------------------------------------------------------------------------------
+// ---- checks ------------------------------------------------------------------------------------
 
 static bool wantsDevice(hipMemcpyKind kind, bool isTarget) {
   return kind == hipMemcpyDeviceToDevice || kind == hipMemcpyDeviceToDeviceNoCU ||
@@ -65,8 +64,7 @@ static hipError_t checkCopy(Runtime &runtime, const CopyOp &op, hipMemcpyKind ki
   return status;
 }
 
-// ---- makers
-// --------------------------------------------------------------------------------------
+// ---- makers ------------------------------------------------------------------------------------
 
 hipError_t makeCopy(Runtime &runtime, void *to, const void *from, size_t bytes, hipMemcpyKind kind,
                     CopyOp *op) {
@@ -116,8 +114,7 @@ hipError_t makeFill(Runtime &runtime, void *to, uint32_t value, unsigned element
   return checkEnd(runtime, to, span(width, height, 1, op->pitch, 0), hipMemcpyHostToDevice, true);
 }
 
-// ---- sending
-// -------------------------------------------------------------------------------------
+// ---- sending -----------------------------------------------------------------------------------
 
 enum class Sync { Host, Stream };
 
@@ -250,8 +247,7 @@ static hipError_t fill3D(const hipPitchedPtr &to, int value, const hipExtent &ex
 
 using namespace mono::hipemu;
 
-// ---- copies
-// --------------------------------------------------------------------------------------
+// ---- copies ------------------------------------------------------------------------------------
 
 HIP_EXPORT hipError_t hipMemcpy(void *to, const void *from, size_t bytes, hipMemcpyKind kind) {
   return copy(to, from, bytes, kind, nullptr, Sync::Host);
@@ -364,8 +360,7 @@ HIP_EXPORT hipError_t hipMemcpyFromSymbolAsync(void *to, const void *symbol, siz
   return copySymbol(symbol, to, bytes, offset, false, kind, stream, Sync::Stream);
 }
 
-// ---- fills
-// ---------------------------------------------------------------------------------------
+// ---- fills -------------------------------------------------------------------------------------
 
 HIP_EXPORT hipError_t hipMemset(void *to, int value, size_t bytes) {
   return fill(to, uint8_t(value), 1, bytes, 1, bytes, nullptr, Sync::Host);

@@ -18,8 +18,7 @@ static constexpr int maxGrid[3] = {0x7fffffff, 0xffff, 0xffff};
 /// parallelism. Bit n is field n of hipDeviceArch_t.
 static constexpr hipDeviceArch_t archFeatures = 0b1'0111'0111'1111'1111 & ~(1u << 16);
 
-// ---- properties
-// ----------------------------------------------------------------------------------
+// ---- properties --------------------------------------------------------------------------------
 
 /// The fields that both layouts of hipDeviceProp_t have.
 template <typename Prop> static void fillCommon(Prop &p, int device) {
@@ -106,8 +105,7 @@ HIP_EXPORT hipError_t hipGetDeviceProperties(hipDeviceProp_tR0000 *properties, i
   return hipGetDevicePropertiesR0000(properties, device);
 }
 
-// ---- attributes
-// ----------------------------------------------------------------------------------
+// ---- attributes --------------------------------------------------------------------------------
 
 namespace {
 /// hipDeviceAttribute_t, the ones that are not 0 here.

@@ -99,8 +99,7 @@ RunResult run(const Exchange &e, const Options &options) {
   return result;
 }
 
-// ---- grids
-// ---------------------------------------------------------------------------------------
+// ---- grids -------------------------------------------------------------------------------------
 
 /// s[8:9] output, s[10:11] counter, s[12:13] scratch, s14 the number of workgroups; v1 = 4 * lane,
 /// v2 = 256 * workgroup + 4 * lane, v9 = 0.
@@ -202,8 +201,7 @@ RunResult run(const GridKernel &kernel, const Options &options) {
   return result;
 }
 
-// ---- tagged words
-// --------------------------------------------------------------------------------
+// ---- tagged words ------------------------------------------------------------------------------
 
 static std::string taggedBody(unsigned dwords, const std::string &access) {
   std::string width = dwords == 2 ? "x2" : "x4", shift = dwords == 2 ? "3" : "4";
