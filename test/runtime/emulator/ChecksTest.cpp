@@ -19,6 +19,11 @@ TEST(Checks, NamesAreParsed) {
   EXPECT_FALSE(checks.has(Check::RegisterUninit));
   EXPECT_EQ(errorText(checks.apply("all,-waitcnt")), "");
   EXPECT_FALSE(checks.has(Check::Waitcnt));
+  EXPECT_TRUE(checks.has(Check::Hazard));
+  EXPECT_TRUE(checks.has(Check::GlobalRace));
+  // Kernels of compilers fail it, so it must be asked for.
+  EXPECT_FALSE(checks.has(Check::RegisterUninit));
+  EXPECT_EQ(errorText(checks.apply("all,register-uninit")), "");
   EXPECT_TRUE(checks.has(Check::RegisterUninit));
   EXPECT_EQ(errorText(checks.apply("none,bounds")), "");
   EXPECT_TRUE(checks.has(Check::Bounds));
