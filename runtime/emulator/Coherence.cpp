@@ -36,8 +36,9 @@ void CoherenceModel::open(Wave &wave) {
   stats = wave.stats;
   uint64_t workgroup = wave.workgroup->linearId();
   agent.rank = wave.workgroup->launch().rank;
+  using namespace gfx950;
   agent.xcd = unsigned(workgroup % xcds);
-  agent.cu = agent.xcd * cusPerXcd + unsigned(workgroup / xcds % cusPerXcd);
+  agent.cu = agent.xcd * computeUnitsPerXcd + unsigned(workgroup / xcds % computeUnitsPerXcd);
   constexpr unsigned lags[] = {1, 1, 8, 64};
   agent.lag = lags[chance.below(4)];
 }
@@ -225,7 +226,7 @@ void CoherenceModel::stir() {
   }
   if (!chance.oneIn(evictionRate))
     return;
-  Cache &cache = ranks[chance.below(ranks.size())]->l2[chance.below(xcds)];
+  Cache &cache = ranks[chance.below(ranks.size())]->l2[chance.below(gfx950::xcds)];
   if (cache.size() != 0)
     evict(cache, cache.at(chance.below(cache.size())).address);
 }

@@ -14,7 +14,7 @@ namespace mono::hipemu {
 unsigned workgroupsPerComputeUnit(const Function &function, unsigned blockSize,
                                   size_t dynamicLdsBytes) {
   uint64_t lds = function.info.ldsBytes + dynamicLdsBytes;
-  if (blockSize == 0 || lds > ldsBytesPerComputeUnit)
+  if (blockSize == 0 || lds > gfx950::ldsBytes)
     return 0;
   return emu::occupancyOf(function.info.vgprs, lds, blockSize).workgroups();
 }

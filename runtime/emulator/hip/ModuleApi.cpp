@@ -124,7 +124,7 @@ HIP_EXPORT hipError_t hipFuncGetAttributes(hipFuncAttributes *attributes, const 
     *attributes = {};
     attributes->binaryVersion = attributes->ptxVersion = 95;
     attributes->localSizeBytes = info.scratchBytes;
-    attributes->maxDynamicSharedSizeBytes = int(ldsBytesPerComputeUnit - info.ldsBytes);
+    attributes->maxDynamicSharedSizeBytes = int(gfx950::ldsBytes - info.ldsBytes);
     attributes->maxThreadsPerBlock = int(workgroupLimit(*function));
     attributes->numRegs = int(info.archVgprs ? info.archVgprs : info.vgprs);
     attributes->sharedSizeBytes = info.ldsBytes;
@@ -149,7 +149,7 @@ static hipError_t functionAttribute(const Function &function, hipFunction_attrib
     *value = int(info.archVgprs ? info.archVgprs : info.vgprs);
     break;
   case HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-    *value = int(ldsBytesPerComputeUnit - info.ldsBytes);
+    *value = int(gfx950::ldsBytes - info.ldsBytes);
     break;
   case HIP_FUNC_ATTRIBUTE_PTX_VERSION:
   case HIP_FUNC_ATTRIBUTE_BINARY_VERSION:
