@@ -3,6 +3,8 @@
 
 #include "runtime/emulator/hip/Graph.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <algorithm>
 
 namespace mono::hipemu {
@@ -21,7 +23,8 @@ static hipError_t checkEnd(Runtime &runtime, const void *ptr, uint64_t bytes, hi
   const char *end = isTarget ? "target" : "source";
   // Device globals are memory of their module, which only the machine knows.
   bool known = runtime.memory().find(ptr).has_value();
-  if (!ptr || (known && !runtime.memory().findRange(ptr, bytes)))
+  bool wraps = addressOf(ptr) + bytes < bytes;
+  if (!ptr || wraps || (known && !runtime.memory().findRange(ptr, bytes)))
     return fail(hipErrorInvalidValue, "copy of {} bytes: the {} {} is not inside one allocation",
                 bytes, end, ptr);
   if (wantsDevice(kind, isTarget) && !known && !isDeviceWindow(ptr))
@@ -41,10 +44,11 @@ static bool isDirection(hipMemcpyKind kind) {
          kind == hipMemcpyDeviceToDeviceNoCU;
 }
 
-/// Bytes from the first to the last byte of a box.
+/// Bytes from the first to the last byte of a box; the largest number if there is no such.
 static uint64_t span(uint64_t width, uint64_t height, uint64_t depth, uint64_t pitch,
                      uint64_t slice) {
-  return (depth - 1) * slice + (height - 1) * pitch + width;
+  uint64_t rows = llvm::SaturatingMultiplyAdd(height - 1, pitch, width);
+  return llvm::SaturatingMultiplyAdd(depth - 1, slice, rows);
 }
 
 static hipError_t checkCopy(Runtime &runtime, const CopyOp &op, hipMemcpyKind kind) {

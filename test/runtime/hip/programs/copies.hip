@@ -36,6 +36,10 @@ static void rectangle() {
   EXPECT_STATUS(
       hipMemcpy2D(device, 16, host.data(), hostPitch, width, height, hipMemcpyHostToDevice),
       hipErrorInvalidPitchValue);
+  // 2 * 2^63 is 0 in 64 bits.
+  EXPECT_STATUS(hipMemcpy2D(device, size_t(1) << 63, host.data(), hostPitch, width, 3,
+                            hipMemcpyHostToDevice),
+                hipErrorInvalidValue);
   HIP(hipFree(device));
 }
 
