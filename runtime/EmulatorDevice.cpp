@@ -1,6 +1,7 @@
 // Device calls mapped to the emulated machine.
 #include "runtime/EmulatorDevice.h"
 #include "runtime/Error.h"
+#include "runtime/Gfx950.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -79,8 +80,7 @@ private:
 class EmulatorNode::EmulatorDevice : public Device {
 public:
   EmulatorDevice(EmulatorNode &node, unsigned rank) : node(node), rank(rank) {
-    // One MI355X: 256 compute units of 160 KB LDS (CDNA4 ISA 11.1).
-    facts = {"emulated MI355X", "gfx950", 256, 163840};
+    facts = {"emulated MI355X", "gfx950", gfx950::computeUnits, gfx950::ldsBytes};
   }
 
   const DeviceProperties &properties() const override { return facts; }

@@ -1,6 +1,7 @@
 // Parsing and checking of manifest text. What concerns the ELF around it is in CodeObject.cpp.
 #include "runtime/Manifest.h"
 
+#include "runtime/Gfx950.h"
 #include "runtime/Json.h"
 #include "runtime/Watchdog.h"
 
@@ -13,13 +14,12 @@ using namespace llvm;
 
 namespace mono {
 
-// Bounds of what any schedule can ask for: 288 GB of HBM, 8 GPUs a node, 16 waves a workgroup and
-// 160 KB of LDS (CDNA4 ISA 4.3 and 11.1).
+// Bounds of what any schedule can ask for: more than HBM holds, and 8 GPUs a node.
 static constexpr int64_t maxBytes = int64_t(1) << 40;
 static constexpr int64_t maxCtas = 1 << 20;
-static constexpr int64_t maxThreads = 1024;
+static constexpr int64_t maxThreads = gfx950::maxWorkgroupSize;
 static constexpr int64_t maxRanks = 8;
-static constexpr int64_t maxLdsBytes = 163840;
+static constexpr int64_t maxLdsBytes = gfx950::ldsBytes;
 static constexpr size_t maxDimensions = 8;
 
 /// Reads a string that must be one of `names` and sets `out` to the value at the same place.

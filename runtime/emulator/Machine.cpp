@@ -58,8 +58,7 @@ Machine::~Machine() = default;
 unsigned Machine::ranks() const { return impl->memory.ranks(); }
 const Options &Machine::options() const { return impl->options; }
 
-// ---- memory
-// --------------------------------------------------------------------------------------
+// ---- memory ------------------------------------------------------------------------------------
 
 llvm::Expected<DevicePtr> Machine::allocate(unsigned rank, uint64_t bytes, llvm::StringRef name,
                                             MemoryKind kind) {
@@ -186,8 +185,7 @@ llvm::Error Machine::copy(uint64_t to, uint64_t from, uint64_t bytes) {
   return llvm::Error::success();
 }
 
-// ---- modules
-// -------------------------------------------------------------------------------------
+// ---- modules -----------------------------------------------------------------------------------
 
 llvm::Expected<std::shared_ptr<const Machine::Impl::ParsedCode>>
 Machine::Impl::parse(llvm::ArrayRef<uint8_t> file) {
@@ -304,8 +302,7 @@ llvm::Expected<std::pair<DevicePtr, uint64_t>> Machine::global(Module *module,
   return std::pair(module->base + it->second.offset, it->second.size);
 }
 
-// ---- launches
-// ------------------------------------------------------------------------------------
+// ---- launches ----------------------------------------------------------------------------------
 
 llvm::Error Machine::run(llvm::ArrayRef<Launch> launches, std::vector<LaunchEnd> *ends) {
   std::lock_guard guard(impl->lock);
@@ -360,15 +357,13 @@ uint64_t Machine::peek(DevicePtr address) const {
   return std::atomic_ref(*word).load(std::memory_order_relaxed);
 }
 
-// ---- faults
-// ---------------------------------------------------------------------------------------
+// ---- faults ------------------------------------------------------------------------------------
 
 void Machine::inject(const StoreFault &fault) { impl->faults.add(fault); }
 
 size_t Machine::faultsWaiting() const { return impl->faults.waiting(); }
 
-// ---- statistics
-// ----------------------------------------------------------------------------------
+// ---- statistics --------------------------------------------------------------------------------
 
 void Machine::Impl::mergeTraffic(unsigned rank, const ExecStats &counters) {
   for (unsigned id = 0; id < counters.traffic.size(); ++id) {

@@ -22,8 +22,7 @@ namespace mono::emu {
 
 namespace {
 
-// ---- state all threads share
-// ---------------------------------------------------------------------
+// ---- state all threads share -------------------------------------------------------------------
 
 /// Where a worker stands in the search for a deadlock.
 struct alignas(64) IdleState {
@@ -67,8 +66,7 @@ struct Shared {
   }
 };
 
-// ---- one host thread
-// -----------------------------------------------------------------------------
+// ---- one host thread ---------------------------------------------------------------------------
 
 class Worker {
 public:
@@ -349,8 +347,7 @@ void Worker::noteIdleness(bool progress, uint64_t epochBefore) {
 
 void Worker::leaveIdle() { shared.idle[thread].rounds = IdleState::finished; }
 
-// ---- reports
-// -------------------------------------------------------------------------------------
+// ---- reports -----------------------------------------------------------------------------------
 
 using WaveList = std::vector<const Wave *>;
 
@@ -418,8 +415,7 @@ llvm::Error outcome(const Shared &shared, const std::vector<std::unique_ptr<Work
   return llvm::Error::success();
 }
 
-// ---- memory models
-// -------------------------------------------------------------------------------
+// ---- memory models -----------------------------------------------------------------------------
 
 /// What watches over or distorts the memory of one run, as the options ask.
 class RunMemory {

@@ -7,6 +7,7 @@
 #include "llvm/Support/FileSystem.h"
 
 #include <fstream>
+#include <latch>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -63,11 +64,12 @@ TEST_F(RendezvousTest, OptionsAreChecked) {
 }
 
 TEST_F(RendezvousTest, AMissingRankIsAnErrorInTime) {
-  setTimeout(milliseconds(200));
+  // Long enough for both threads to come on a busy machine, and far below what a hang takes.
+  setTimeout(seconds(3));
   auto start = steady_clock::now();
   std::vector<std::string> errors =
       onRanks(2, [&](unsigned rank) { return Rendezvous::create(options(rank, 3)).takeError(); });
-  EXPECT_LT(steady_clock::now() - start, seconds(3));
+  EXPECT_LT(steady_clock::now() - start, seconds(60));
   for (const std::string &error : errors)
     EXPECT_NE(error.find("2 of 3 ranks have come: timed out"), std::string::npos) << error;
 }
@@ -94,15 +96,22 @@ TEST_F(RendezvousTest, AnotherNumberOfRanksIsAnErrorOnAll) {
     EXPECT_NE(error.find("rank 1 expects 4 ranks, but rank 0 2"), std::string::npos) << error;
 }
 
+/// The late rank comes when the others have given up.
 TEST_F(RendezvousTest, ALateRankIsNamedOnAll) {
-  setTimeout(milliseconds(300));
+  setTimeout(seconds(3));
+  std::latch givenUp(2);
   std::vector<std::string> errors = onRanks(3, [&](unsigned rank) -> llvm::Error {
     auto meeting = Rendezvous::create(options(rank, 3));
-    if (!meeting)
+    if (!meeting) {
+      givenUp.count_down(rank != 2);
       return meeting.takeError();
+    }
     if (rank == 2)
-      std::this_thread::sleep_for(milliseconds(900));
-    return meeting->allGather({}).takeError();
+      givenUp.wait();
+    llvm::Error error = meeting->allGather({}).takeError();
+    if (rank != 2)
+      givenUp.count_down();
+    return error;
   });
   for (const std::string &error : errors)
     EXPECT_EQ(error, "rank 2: timed out");
