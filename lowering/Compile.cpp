@@ -251,11 +251,8 @@ llvm::Expected<CompileResult> compile(std::unique_ptr<llvm::MemoryBuffer> source
     return failure("compilation failed");
   (*module)->setAttr(kSourceAttr, sourceAttr(&context, path, contents));
   CompileResult result;
-  if (failed(loadImports(*module, &result.imports)))
-    return failure("compilation failed");
-  if (module->getOps<ScheduleOp>().empty())
-    return failure("expected one mono.schedule in '" + path + "', but got none");
-  if (failed(warnOfUnused(*module, options.warningsAreErrors)))
+  if (failed(loadImports(*module, &result.imports)) ||
+      failed(warnOfUnused(*module, options.warningsAreErrors)))
     return failure("compilation failed");
   if (llvm::Error error = lower(*module, options, timing, result))
     return error;
