@@ -265,7 +265,12 @@ LogicalResult OperandOp::verify() {
   return success();
 }
 
+/// Ranks are a launch or a few apart; more slots would only take memory.
+static constexpr int64_t kMaxSlots = 64;
+
 LogicalResult MailboxOp::verify() {
+  if (int64_t slots = getSlots(); slots < 1 || slots > kMaxSlots)
+    return emitOpError() << "expected 1 to " << kMaxSlots << " slots, but got " << slots;
   if (failed(verifyElement(*this, getElement(), /*codes=*/true)) ||
       failed(verifyShape(*this, getShape())))
     return failure();
@@ -278,6 +283,8 @@ LogicalResult MailboxOp::verify() {
 }
 
 LogicalResult RegionOp::verify() {
+  if (int64_t pad = getPad(); pad < 0)
+    return emitOpError() << "expected a pad of at least 0 elements, but got " << pad;
   if (failed(verifyElement(*this, getElement(), /*codes=*/true)) ||
       failed(verifyShape(*this, getShape())))
     return failure();

@@ -143,7 +143,7 @@ def Mono_MailboxOp : Mono_Op<"mailbox", [Pure, Mono_NamedResult]> {
     barrier is needed. Scope `device` joins workgroups of one device, `peers` also ranks; the memory
     of a peers mailbox belongs to the receiver. `slots` is the reuse distance in launches: ranks may
     be a launch apart, so `peers` needs 2 where every rank receives from every rank it posts to, and
-    more where it hears from them in a roundabout way only.
+    more where it hears from them in a roundabout way only; 1 to 64.
 
     Example (test/dialect/ops.mlir):
     ```mlir
@@ -151,7 +151,7 @@ def Mono_MailboxOp : Mono_Op<"mailbox", [Pure, Mono_NamedResult]> {
     ```
   }];
   let arguments = (ins StrAttr:$name, Mono_ScopeAttr:$scope,
-                       ConfinedAttr<I64Attr, [IntMinValue<1>, IntMaxValue<64>]>:$slots,
+                       I64Attr:$slots,
                        Variadic<Index>:$args, AffineMapAttr:$shape, TypeAttr:$element,
                        OptionalAttr<I64Attr>:$offset);
   let results = (outs Mono_MailboxType:$result);
@@ -166,16 +166,18 @@ def Mono_RegionOp : Mono_Op<"region", [Pure, Mono_NamedResult]> {
   let summary = "a named part of the workgroup's LDS";
   let description = [{
     A region lives from the first stage that uses it to the last; regions whose lives do not meet may
-    lie over one another. `pad` adds unused elements after each row. `at` is its byte offset, filled
-    in by the placement pass.
+    lie over one another. `pad` adds unused elements after each row. `at` pins the region to a byte
+    offset, which is then checked against all that lives with it; without it the placement pass
+    finds one and fills it in.
 
     Example (test/dialect/ops.mlir):
     ```mlir
     %row = mono.region "row" [%S, 6144] pad(8) : bf16
+    %low = mono.region "low" [%S, 512] pad(8) : bf16 at 0
     ```
   }];
   let arguments = (ins StrAttr:$name, Variadic<Index>:$args, AffineMapAttr:$shape,
-                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntMinValue<0>]>, "0">:$pad,
+                       DefaultValuedAttr<I64Attr, "0">:$pad,
                        TypeAttr:$element, OptionalAttr<I64Attr>:$offset);
   let results = (outs Mono_BufferType:$result);
   let assemblyFormat = [{
@@ -196,6 +198,8 @@ def Mono_StageOp : Mono_Op<"stage", [
   let description = [{
     Task t of the stage runs on workgroup (base + t) mod C of the C workgroups of the grid. A
     workgroup with several tasks runs them in rising order. The body is written for one workgroup.
+    Besides `mono` ops it holds elementwise `arith` and `math`, reductions and broadcasts of `linalg`
+    and what moves tensors; section 9 of docs/guide.md lists them.
 
     Example (test/dialect/ops.mlir):
     ```mlir

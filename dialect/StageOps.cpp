@@ -309,6 +309,8 @@ static LogicalResult verifyShares(StreamOp op, Type element) {
 }
 
 LogicalResult StreamOp::verify() {
+  if (int64_t splitK = getSplitK(); splitK < 1)
+    return emitOpError() << "expected split_k of at least 1, but got " << splitK;
   std::optional<Declared> declared = declaredBy(getSource());
   if (!declared)
     return success();

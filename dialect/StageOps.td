@@ -90,7 +90,7 @@ def Mono_StreamOp : Mono_SliceOp<"stream", [MemoryEffects<[MemRead]>]> {
   let arguments = (ins Mono_BufferType:$source, Variadic<Index>:$offset_args, AffineMapAttr:$offsets,
                        Variadic<Index>:$size_args, AffineMapAttr:$sizes,
                        Optional<Mono_BufferType>:$scales, Optional<I32Tensor>:$groups,
-                       ConfinedAttr<I64Attr, [IntPositive]>:$split_k);
+                       I64Attr:$split_k);
   let results = (outs Mono_StreamType:$result);
   let assemblyFormat = [{
     $source `` custom<Exprs>($offset_args, $offsets) custom<Exprs>($size_args, $sizes)

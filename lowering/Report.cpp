@@ -5,6 +5,7 @@
 #include "lowering/ReportArena.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
+#include <map>
 
 using namespace llvm;
 
@@ -183,8 +184,11 @@ Expected<std::string> reportText(const CompileResult &result) {
   os << formatv("schedule {0}, {1}, grid {2} x {3}, {4} rank(s)", m.getString("schedule"),
                 m.getString("target"), grid.getInteger("ctas"), grid.getInteger("threads"),
                 m.getInteger("ranks"));
+  std::map<StringRef, int64_t> params; // in the order of the other reports
   for (const auto &[name, value] : *m.getObject("params"))
-    os << ", " << StringRef(name) << " = " << value.getAsInteger().value_or(0);
+    params[name] = value.getAsInteger().value_or(0);
+  for (auto [name, value] : params)
+    os << ", " << name << " = " << value;
   os << "\n\n" << stagesText(result);
   os << "\noperand            shape                     layout          bytes         reads        "
         "writes\n";

@@ -43,21 +43,41 @@ mono.routine @reduce_scatter(%parts : !mono.mailbox, %y : !mono.buffer, %rank : 
   }
 }
 
-// All-reduce fused with the residual, stage "all_reduce": y = x + sum over ranks of `parts`, for
-// [rows, tasks * width] values. `parts` is a peers mailbox [ranks, rows, columns] to which every
-// rank has posted its partial sums under its own index. `result` is a mailbox [rows, columns] that
-// hands y on.
+// All-reduce fused with the residual, stage "all_reduce": y = x + sum over ranks of `parts`, rounded
+// once to bf16. For the end of a kernel: @all_reduce_residual hands y on to later stages, too.
+//   parts   peers mailbox [ranks, rows, tasks * width] bf16 or f32
+//   x, y    operands [rows, tasks * width] bf16
+mono.routine @all_reduce_add(%parts : !mono.mailbox, %x : !mono.buffer, %y : !mono.buffer,
+                             %ranks : index, %rows : index, %width : index, %tasks : index,
+                             %base : index) {
+  mono.stage "all_reduce" (%t) tasks [%tasks] base [%base] {
+    %y16 = mono.call @residual_columns(%parts, %x, %t, %ranks, %rows, %width)
+      : (!mono.mailbox, !mono.buffer, index, index, index, index) -> tensor<?x?xbf16>
+    mono.store %y16, %y[0, %t * symbol(%width)] : tensor<?x?xbf16>
+  }
+}
+
+// The same where later stages need y, which an operand of this launch can't give them.
+//   result  mailbox [rows, tasks * width] bf16: y; somebody must receive it
 mono.routine @all_reduce_residual(%parts : !mono.mailbox, %x : !mono.buffer, %y : !mono.buffer,
                                   %result : !mono.mailbox, %ranks : index, %rows : index,
                                   %width : index, %tasks : index, %base : index) {
   mono.stage "all_reduce" (%t) tasks [%tasks] base [%base] {
-    %x16 = mono.load %x[0, %t * symbol(%width)] [%rows, %width] : tensor<?x?xbf16>
-    %x32 = arith.extf %x16 : tensor<?x?xbf16> to tensor<?x?xf32>
-    %sum = mono.receive %parts[0, 0, %t * symbol(%width)] [%ranks, %rows, %width] sum
-      : tensor<?x?xf32>
-    %y32 = arith.addf %x32, %sum : tensor<?x?xf32>
-    %y16 = arith.truncf %y32 : tensor<?x?xf32> to tensor<?x?xbf16>
+    %y16 = mono.call @residual_columns(%parts, %x, %t, %ranks, %rows, %width)
+      : (!mono.mailbox, !mono.buffer, index, index, index, index) -> tensor<?x?xbf16>
     mono.store %y16, %y[0, %t * symbol(%width)] : tensor<?x?xbf16>
     mono.post %y16 to %result[0, %t * symbol(%width)] : tensor<?x?xbf16>
   }
+}
+
+// Columns t * width ..+ width of x + sum over ranks of `parts`, [rows, width].
+mono.routine @residual_columns(%parts : !mono.mailbox, %x : !mono.buffer, %t : index,
+                               %ranks : index, %rows : index, %width : index) -> tensor<?x?xbf16> {
+  %x16 = mono.load %x[0, %t * symbol(%width)] [%rows, %width] : tensor<?x?xbf16>
+  %x32 = arith.extf %x16 : tensor<?x?xbf16> to tensor<?x?xf32>
+  %sum = mono.receive %parts[0, 0, %t * symbol(%width)] [%ranks, %rows, %width] sum
+    : tensor<?x?xf32>
+  %y32 = arith.addf %x32, %sum : tensor<?x?xf32>
+  %y16 = arith.truncf %y32 : tensor<?x?xf32> to tensor<?x?xbf16>
+  mono.yield %y16 : tensor<?x?xbf16>
 }

@@ -7,7 +7,8 @@ mono.import "norm.mlir"
 //   gamma  operand [hidden] bf16
 //   w      operand [heads * dim, hidden] bf16, #mono.mfma_rows<16>: queries, keys, values
 //   out    mailbox [rows, heads, dim] f32
-// hidden is a multiple of 256, dim of 16.
+// hidden is a multiple of 256, dim of 16. For a grid of 512 threads a workgroup: 8 wavefronts share the
+// depth.
 mono.routine @project_heads(%x : !mono.buffer, %gamma : !mono.buffer, %w : !mono.buffer,
                             %out : !mono.mailbox, %rows : index, %hidden : index, %heads : index,
                             %dim : index, %eps : f32) {
@@ -32,6 +33,7 @@ mono.routine @project_heads(%x : !mono.buffer, %gamma : !mono.buffer, %w : !mono
 //   heads    mailbox [rows, depth] bf16
 //   w        operand [hidden, depth] bf16, #mono.mfma_rows<16>; depth a multiple of 256
 //   partial  mailbox [ranks, rows, hidden] bf16, peers
+// For a grid of 512 or 1024 threads a workgroup: 8 wavefronts share the depth, two the rows.
 mono.routine @project_output(%heads : !mono.mailbox, %w : !mono.buffer, %partial : !mono.mailbox,
                              %rank : index, %rows : index, %hidden : index, %depth : index) {
   %o = mono.region "o_proj_input" [%rows, %depth] pad(8) : bf16
@@ -47,16 +49,20 @@ mono.routine @project_output(%heads : !mono.mailbox, %w : !mono.buffer, %partial
 // Second half of the all-reduce, residual, and the part of the next RMSNorm that needs no other
 // column, stage "reduce", 128 columns a task:
 //   residual = x + sum over ranks of partial
+//   partial  peers mailbox [parts, rows, hidden] bf16: @project_output
+//   x        operand [rows, hidden] bf16
+//   gamma    operand [hidden] bf16
 //   stream   region [rows, 128] f32: keeps the residual on the workgroup, for @add_output
 //   result   operand [rows, hidden] bf16: the residual
 //   scaled   mailbox [rows, hidden] bf16: residual * gamma
 //   squares  mailbox [hidden / 128, rows] f32: sums of squares of the residual, for @receive_rms
+//   base     first of the workgroups that take a task each; best those that have no weights before
 mono.routine @reduce_and_norm(%partial : !mono.mailbox, %x : !mono.buffer, %gamma : !mono.buffer,
                               %stream : !mono.buffer, %result : !mono.buffer,
                               %scaled : !mono.mailbox, %squares : !mono.mailbox, %parts : index,
-                              %rows : index, %hidden : index) {
+                              %rows : index, %hidden : index, %base : index) {
   %width = arith.constant 128 : index
-  mono.stage "reduce" (%t) tasks [%hidden floordiv 128] base [192] {
+  mono.stage "reduce" (%t) tasks [%hidden floordiv 128] base [%base] {
     %gamma16 = mono.load %gamma[%t * 128] [128] : tensor<128xbf16>
     %gamma32 = arith.extf %gamma16 : tensor<128xbf16> to tensor<128xf32>
     %x16 = mono.load %x[0, %t * 128] [%rows, 128] : tensor<?x128xbf16>
@@ -98,10 +104,11 @@ mono.routine @receive_normed(%scaled : !mono.mailbox, %rstd : tensor<?xf32>, %in
 }
 
 // The layer's end, stage "output": y = stream + sum over the parts of all ranks of `partial`, a peers
-// mailbox [parts, rows, hidden] bf16. On the workgroups of @reduce_and_norm, which have the stream.
+// mailbox [parts, rows, hidden] bf16. On the workgroups of @reduce_and_norm, which have the stream: with
+// the same base.
 mono.routine @add_output(%partial : !mono.mailbox, %stream : !mono.buffer, %y : !mono.buffer,
-                         %parts : index, %rows : index, %hidden : index) {
-  mono.stage "output" (%t) tasks [%hidden floordiv 128] base [192] {
+                         %parts : index, %rows : index, %hidden : index, %base : index) {
+  mono.stage "output" (%t) tasks [%hidden floordiv 128] base [%base] {
     %residual = mono.load %stream[0, 0] [%rows, 128] : tensor<?x128xf32>
     %sum = mono.receive %partial[0, 0, %t * 128] [%parts, %rows, 128] sum : tensor<?x128xf32>
     %y32 = arith.addf %residual, %sum : tensor<?x128xf32>

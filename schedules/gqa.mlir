@@ -8,8 +8,9 @@ mono.import "attention.mlir"
 mono.import "elementwise.mlir"
 mono.import "paged_cache.mlir"
 
-// Tokens which * keys ..+ keys of those a row attends to, [keys]: the `window` tokens that end with
-// its own, or all of them from token 0. What lies past its own is there too.
+// Tokens which * keys ..+ keys of those a row attends to, [keys]: the `window` tokens that end with its
+// own, or all of them from token 0 while there are fewer than that. Numbers past its own are there too.
+//   positions  operand [rows] i32: the row's own token
 mono.routine @window_tokens(%positions : !mono.buffer, %row : index, %window : index,
                             %which : index, %keys : index) -> tensor<?xi32> {
   %row32 = arith.index_cast %row : index to i32
@@ -52,8 +53,8 @@ mono.routine @head_rows(%index : tensor<?xi32>, %head : index, %heads : index, %
 //   new_k, new_v    mailboxes [rows, groups, dim] bf16, this launch's rows of the caches
 //   places          mailbox [rows * groups] i32, where they go: @post_places
 //   cache_k, _v     operands [cacheRows, groups, dim] bf16 in pages; table, positions: paged_cache.mlir
-// `splits` parts of `keys` tokens, a multiple of 32, cover the `window` of @window_tokens; `scale`
-// multiplies the dot products, `cap` as in @softcap.
+// `splits` parts of `keys` tokens cover the `window` of @window_tokens; `dim` and `keys` are multiples of
+// 32. `scale` multiplies the dot products, `cap` as in @softcap.
 // Results, for @gqa_combine: mailboxes of values [rows, splits, heads, dim], maxima and sums
 // [rows, heads, splits] f32.
 mono.routine @gqa_parts(%query : !mono.mailbox, %new_k : !mono.mailbox, %new_v : !mono.mailbox,

@@ -58,6 +58,8 @@ LogicalResult bindParam(ParamOp param, const llvm::StringMap<int64_t> &values) {
 }
 
 LogicalResult bindParams(ModuleOp module, const llvm::StringMap<int64_t> &values) {
+  if (module.getOps<ScheduleOp>().empty())
+    return success(); // the checks say that there is none
   SmallVector<ParamOp> params;
   module.walk([&](ParamOp param) { params.push_back(param); });
   for (const auto &entry : values) {

@@ -53,7 +53,8 @@ LogicalResult adoptRoutines(ModuleOp library, ModuleOp module) {
 /// Parses the file at `path` and says in `file` what was read.
 FailureOr<OwningOpRef<ModuleOp>> parseImport(ImportOp import, StringRef path, ImportedFile &file) {
   if (!llvm::sys::fs::is_regular_file(path))
-    return import.emitError() << "expected a file to import, but '" << path << "' does not exist";
+    return import.emitError() << "expected a file to import, but '" << path << "' "
+                              << (llvm::sys::fs::exists(path) ? "is none" : "does not exist");
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!buffer)
     return import.emitError() << "can't open '" << path << "': " << buffer.getError().message();

@@ -22,11 +22,14 @@ enum Exit { kGood = 0, kWrongInput = 1, kUsage = 2 };
 static cl::OptionCategory inputs("Schedule");
 static cl::OptionCategory outputs("Output");
 static cl::OptionCategory messages("Checks, reports and messages");
-static cl::opt<std::string> input(cl::Positional, cl::desc("FILE"), cl::cat(inputs));
+static cl::opt<std::string> input(cl::Positional, cl::desc("FILE (- for stdin)"), cl::cat(inputs));
 static cl::list<std::string> defines("D", cl::desc("Value of a parameter"),
                                      cl::value_desc("NAME=INT"), cl::Prefix, cl::cat(inputs));
-static cl::opt<std::string> output("o", cl::desc("Output file; - for stdout"),
-                                   cl::value_desc("OUT"), cl::cat(outputs));
+static cl::opt<std::string> output(
+    "o",
+    cl::desc("Output file; - for stdout. Without it code goes to FILE.hsaco or FILE.o in the "
+             "current folder, text, and what comes from stdin, to stdout"),
+    cl::value_desc("OUT"), cl::cat(outputs));
 static cl::opt<mono::Emit>
     emit("emit", cl::desc("What to produce"), cl::init(mono::Emit::Hsaco),
          cl::values(clEnumValN(mono::Emit::Mono, "mono", "the bound schedule"),
@@ -86,9 +89,25 @@ static bool readDefines(mono::CompileOptions &options) {
   return true;
 }
 
-/// `attn_out_router.mlir` -> `attn_out_router.hsaco` in the current directory; text goes to stdout.
+/// A message about options of which one would silently win; kGood when there are none.
+static Exit checkTogether() {
+  if (report.getNumOccurrences() && emit.getNumOccurrences())
+    return fail(kUsage, "--report and --emit each say what to print: give one of them");
+  if (check && report.getNumOccurrences())
+    return fail(kUsage, "--check makes no code to report on: give one of them");
+  if (check && emit.getNumOccurrences())
+    return fail(kUsage, "--check ends before --emit prints anything: give one of them");
+  if (check && output.getNumOccurrences())
+    return fail(kUsage, "--check writes nothing: expected it without -o");
+  return kGood;
+}
+
+/// `attn_out_router.mlir` -> `attn_out_router.hsaco` in the current directory; text goes to stdout,
+/// and so does everything when there is no name to make one of.
 static std::string defaultOutput() {
-  if (emit != mono::Emit::Hsaco && emit != mono::Emit::Obj)
+  bool isText =
+      report != ReportKind::None || (emit != mono::Emit::Hsaco && emit != mono::Emit::Obj);
+  if (isText || input == "-")
     return "-";
   SmallString<128> name = sys::path::filename(input);
   sys::path::replace_extension(name, emit == mono::Emit::Obj ? "o" : "hsaco");
@@ -123,28 +142,48 @@ static std::string makeWord(StringRef name) {
   return word;
 }
 
-/// The rule `OUTPUT: schedule and imports`.
+/// The rule `OUTPUT: schedule and imports`; what came from stdin is no file.
 static Exit writeDependencies(const std::string &path, StringRef output, StringRef schedule,
                               const mono::CompileResult &result) {
-  std::string rule = makeWord(output) + ": " + makeWord(schedule);
+  std::string rule = makeWord(output) + ":";
+  if (schedule != "-")
+    rule += " " + makeWord(schedule);
   for (const mono::ImportedFile &import : result.imports)
     rule += " \\\n  " + makeWord(import.path);
   rule += '\n';
   return writeOutput(path, mono::Bytes(rule.begin(), rule.end()));
 }
 
-static Exit printReport(ReportKind kind, const mono::CompileResult &result) {
-  if (kind == ReportKind::Svg) {
-    outs() << mono::arenaSvg(result.arena);
-    return kGood;
+static Expected<std::string> reportOf(ReportKind kind, const mono::CompileResult &result) {
+  switch (kind) {
+  case ReportKind::Svg:
+    return mono::arenaSvg(result.arena);
+  case ReportKind::Json:
+    return mono::reportJson(result);
+  case ReportKind::Html:
+    return mono::reportHtml(result);
+  default:
+    return mono::reportText(result);
   }
-  auto text = kind == ReportKind::Json   ? mono::reportJson(result)
-              : kind == ReportKind::Html ? mono::reportHtml(result)
-                                         : mono::reportText(result);
+}
+
+static Exit writeReport(ReportKind kind, const std::string &path,
+                        const mono::CompileResult &result) {
+  Expected<std::string> text = reportOf(kind, result);
   if (!text)
     return fail(kWrongInput, toString(text.takeError()));
-  outs() << *text;
-  return kGood;
+  return writeOutput(path, mono::Bytes(text->begin(), text->end()));
+}
+
+/// Compiles the file, or what comes from stdin, whose imports are relative to the current folder.
+static Expected<mono::CompileResult> compileInput(const std::string &schedule,
+                                                  const mono::CompileOptions &options) {
+  if (schedule != "-")
+    return mono::compile(schedule, options);
+  auto text = MemoryBuffer::getSTDIN();
+  if (!text)
+    return createStringError(text.getError(), "can't read stdin: " + text.getError().message());
+  return mono::compile(std::move(*text), options);
 }
 
 /// The page of one rule, or the first lines of all pages.
@@ -179,6 +218,9 @@ int main(int argc, char **argv) {
   if (linker != "lld" && linker != "comgr")
     return fail(kUsage, "expected --linker=lld or --linker=comgr, but got '" + linker + "'");
 
+  if (Exit status = checkTogether())
+    return status;
+
   mono::CompileOptions options;
   if (!readDefines(options))
     return kUsage;
@@ -196,7 +238,7 @@ int main(int argc, char **argv) {
   const std::string path = output.empty() ? defaultOutput() : output;
   const ReportKind reportKind = report;
   const std::string schedule = input, dependencies = depfile;
-  auto result = mono::compile(schedule, options);
+  auto result = compileInput(schedule, options);
   if (!result)
     return fail(kWrongInput, toString(result.takeError()));
   if (!dependencies.empty())
@@ -205,6 +247,6 @@ int main(int argc, char **argv) {
   if (options.checkOnly)
     return kGood;
   if (reportKind != ReportKind::None)
-    return printReport(reportKind, *result);
+    return writeReport(reportKind, path, *result);
   return writeOutput(path, result->output);
 }

@@ -251,6 +251,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
 
   // For "write_kv", long before the rows are there.
   %lastWorkgroup = arith.constant 255 : index
+  %residualBase = arith.constant 192 : index              // workgroups from here on keep the residual
   mono.call @post_places(%block_table, %positions, %new_at, %S, %one, %PAGES, %PAGE, %lastWorkgroup)
     : (!mono.buffer, !mono.buffer, !mono.mailbox, index, index, index, index, index) -> ()
 
@@ -600,8 +601,8 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   }
 
   %o_parts = arith.muli %TP, %O_PARTS : index
-  mono.call @reduce_and_norm(%o_partial, %x, %w_post, %x1, %attn_residual, %scaled, %squares, %o_parts, %S, %HIDDEN)
-    : (!mono.mailbox, !mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, !mono.mailbox, !mono.mailbox, index, index, index) -> ()
+  mono.call @reduce_and_norm(%o_partial, %x, %w_post, %x1, %attn_residual, %scaled, %squares, %o_parts, %S, %HIDDEN, %residualBase)
+    : (!mono.mailbox, !mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, !mono.mailbox, !mono.mailbox, index, index, index, index) -> ()
 
   //===--- routing and the shared expert --------------------------------------===//
 
@@ -763,8 +764,8 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   }
 
   %mlp_parts = arith.muli %TP, %D_PARTS : index
-  mono.call @add_output(%mlp_partial, %x1, %y, %mlp_parts, %S, %HIDDEN)
-    : (!mono.mailbox, !mono.buffer, !mono.buffer, index, index, index) -> ()
+  mono.call @add_output(%mlp_partial, %x1, %y, %mlp_parts, %S, %HIDDEN, %residualBase)
+    : (!mono.mailbox, !mono.buffer, !mono.buffer, index, index, index, index) -> ()
 }
 
 // Product of the normed input with 16 weight rows, whose halves are under way in two streams. Every

@@ -87,6 +87,7 @@ mono.schedule @llama3_layer target("gfx950") grid(256 x 512) {
 
   %eps = arith.constant 1.0e-5 : f32
   %lastWorkgroup = arith.constant 255 : index
+  %residualBase = arith.constant 192 : index              // workgroups from here on keep the residual
   mono.call @post_places(%block_table, %positions, %places, %S, %KV, %PAGES, %PAGE, %lastWorkgroup)
     : (!mono.buffer, !mono.buffer, !mono.mailbox, index, index, index, index, index) -> ()
   mono.call @project_heads(%x, %w_in, %w_qkv, %qkv, %S, %HIDDEN, %PROJECTED, %DIM, %eps)
@@ -134,8 +135,8 @@ mono.schedule @llama3_layer target("gfx950") grid(256 x 512) {
 
   mono.call @project_output(%heads, %w_o, %o_partial, %rank, %S, %HIDDEN, %DEPTH)
     : (!mono.mailbox, !mono.buffer, !mono.mailbox, index, index, index, index) -> ()
-  mono.call @reduce_and_norm(%o_partial, %x, %w_post, %stream, %attn_residual, %scaled, %squares, %TP, %S, %HIDDEN)
-    : (!mono.mailbox, !mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, !mono.mailbox, !mono.mailbox, index, index, index) -> ()
+  mono.call @reduce_and_norm(%o_partial, %x, %w_post, %stream, %attn_residual, %scaled, %squares, %TP, %S, %HIDDEN, %residualBase)
+    : (!mono.mailbox, !mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, !mono.mailbox, !mono.mailbox, index, index, index, index) -> ()
 
   //===--- MLP ----------------------------------------------------------------===//
 
@@ -164,6 +165,6 @@ mono.schedule @llama3_layer target("gfx950") grid(256 x 512) {
     mono.post %rounded to %mlp_partial[%rank * symbol(%D_PARTS) + %t mod symbol(%D_PARTS), 0, (%t floordiv symbol(%D_PARTS)) * 32] : tensor<?x32xbf16>
   }
 
-  mono.call @add_output(%mlp_partial, %stream, %y, %ALL_PARTS, %S, %HIDDEN)
-    : (!mono.mailbox, !mono.buffer, !mono.buffer, index, index, index) -> ()
+  mono.call @add_output(%mlp_partial, %stream, %y, %ALL_PARTS, %S, %HIDDEN, %residualBase)
+    : (!mono.mailbox, !mono.buffer, !mono.buffer, index, index, index, index) -> ()
 }

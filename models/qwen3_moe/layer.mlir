@@ -110,6 +110,7 @@ mono.schedule @qwen3_moe_layer target("gfx950") grid(256 x 512) {
 
   %eps = arith.constant 1.0e-6 : f32
   %lastWorkgroup = arith.constant 255 : index
+  %residualBase = arith.constant 192 : index              // workgroups from here on keep the residual
   mono.call @post_places(%block_table, %positions, %places, %S, %KV, %PAGES, %PAGE, %lastWorkgroup)
     : (!mono.buffer, !mono.buffer, !mono.mailbox, index, index, index, index, index) -> ()
   mono.call @project_heads(%x, %w_in, %w_qkv, %qkv, %S, %HIDDEN, %PROJECTED, %DIM, %eps)
@@ -162,8 +163,8 @@ mono.schedule @qwen3_moe_layer target("gfx950") grid(256 x 512) {
 
   mono.call @project_output(%heads, %w_o, %o_partial, %rank, %S, %HIDDEN, %DEPTH)
     : (!mono.mailbox, !mono.buffer, !mono.mailbox, index, index, index, index) -> ()
-  mono.call @reduce_and_norm(%o_partial, %x, %w_post, %stream, %attn_residual, %scaled, %squares, %TP, %S, %HIDDEN)
-    : (!mono.mailbox, !mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, !mono.mailbox, !mono.mailbox, index, index, index) -> ()
+  mono.call @reduce_and_norm(%o_partial, %x, %w_post, %stream, %attn_residual, %scaled, %squares, %TP, %S, %HIDDEN, %residualBase)
+    : (!mono.mailbox, !mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, !mono.mailbox, !mono.mailbox, index, index, index, index) -> ()
 
   //===--- routing ------------------------------------------------------------===//
 
@@ -220,6 +221,6 @@ mono.schedule @qwen3_moe_layer target("gfx950") grid(256 x 512) {
     : (!mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, !mono.mailbox, index, index, index, index, index, index) -> ()
   mono.call @experts_down(%units, %w_down, %w_down_scale, %groups, %group_pair, %pair_row, %mlp_partial, %rank, %GROUPS, %PAIRED, %S, %HIDDEN, %D_DEPTH, %EXPERTS, %first)
     : (!mono.mailbox, !mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, !mono.mailbox, index, index, index, index, index, index, index, index) -> ()
-  mono.call @add_output(%mlp_partial, %stream, %y, %TP, %S, %HIDDEN)
-    : (!mono.mailbox, !mono.buffer, !mono.buffer, index, index, index) -> ()
+  mono.call @add_output(%mlp_partial, %stream, %y, %TP, %S, %HIDDEN, %residualBase)
+    : (!mono.mailbox, !mono.buffer, !mono.buffer, index, index, index, index) -> ()
 }

@@ -39,14 +39,21 @@ static Error checkSize(const Mailbox &mailbox) {
                    mailbox.name, mostBytes, mailbox.slotBytes());
 }
 
-static Error noSuchName(StringRef name, const Manifest &manifest) {
+/// Regions are known only of code objects that say which task begins, which are made only if the
+/// run has to stop somewhere.
+static Error noSuchName(StringRef name, const RunOptions &options, const Manifest &manifest) {
   std::vector<StringRef> names;
   for (const Mailbox &mailbox : manifest.mailboxes)
     names.push_back(mailbox.name);
   for (const Region &region : manifest.regions)
     names.push_back(region.name);
-  return makeError("kernel '{}' has no mailbox or region '{}'{}; it has {}", manifest.kernel, name,
-                   nearestHint(name, names), names.empty() ? "none" : join(names, ", "));
+  std::string known = nearestHint(name, names) + "; it has ";
+  known += names.empty() ? "none" : join(names, ", ");
+  if (options.wantsMarkers())
+    return makeError("kernel '{}' has no mailbox or region '{}'{}", manifest.kernel, name, known);
+  return makeError("kernel '{}' has no mailbox '{}'{}; a region is shown behind a task: expected "
+                   "--dump={}@STAGE:TASK for one",
+                   manifest.kernel, name, known, name);
 }
 
 /// The region matters in the stage.
@@ -84,7 +91,7 @@ Expected<Dump> Dump::plan(const RunOptions &options, const Manifest &manifest) {
     }
     auto region = find_if(manifest.regions, isNamed);
     if (region == manifest.regions.end())
-      return noSuchName(wanted.name, manifest);
+      return noSuchName(wanted.name, options, manifest);
     StringRef where = wanted.place.empty() ? options.breakAt : wanted.place;
     if (where.empty())
       return makeError(

@@ -26,10 +26,14 @@ struct CommandLine {
                           cl::desc("expected number of ranks (default: what the kernel needs)"),
                           cl::cat(category)};
   cl::opt<std::string> inputs{"inputs", cl::value_desc("F.safetensors"),
-                              cl::desc("operands: NAME for all ranks, rankR/NAME for one"),
+                              cl::desc("operands: NAME for all ranks, rankR/NAME for one; "
+                                       "row-major, packed by monorun unless the metadata "
+                                       "say layout.NAME (docs/guide.md, section 6)"),
                               cl::cat(category)};
   cl::opt<std::string> outputs{"outputs", cl::value_desc("F.safetensors"),
-                               cl::desc("where outputs are written"), cl::cat(category)};
+                               cl::desc("where outputs are written: NAME if all ranks agree, else "
+                                        "rankR/NAME"),
+                               cl::cat(category)};
   cl::list<std::string> mailboxes{"mailboxes", cl::CommaSeparated, cl::value_desc("NAME,...|all"),
                                   cl::desc("mailboxes to write to the outputs, as they are after "
                                            "the last launch: rankR/mailbox/NAME"),
@@ -66,14 +70,15 @@ struct CommandLine {
                                cl::cat(category)};
   cl::list<std::string> dump{"dump", cl::CommaSeparated,
                              cl::value_desc("MAILBOX|REGION@STAGE:TASK,..."),
-                             cl::desc("show mailboxes at the end of the run, or a region of LDS "
-                                      "behind a task (alone: where --break stops)"),
+                             cl::desc("show mailboxes at the end of the run, or regions of LDS "
+                                      "behind one task (REGION alone: where --break stops)"),
                              cl::cat(category)};
   cl::opt<std::string> dumpFile{"dump-to", cl::value_desc("F.safetensors"),
                                 cl::desc("write what --dump names instead of printing it"),
                                 cl::cat(category)};
   cl::opt<unsigned> rank{"rank", cl::value_desc("R"),
-                         cl::desc("the only rank to --dump (regions: default 0)"),
+                         cl::desc("the only rank to --dump (regions: default 0) or to --break in "
+                                  "(default: the first that comes there)"),
                          cl::cat(category)};
   cl::opt<bool> quiet{"quiet", cl::desc("no progress on stderr, no summary"), cl::cat(category)};
 };
@@ -159,8 +164,8 @@ Error parseDump(StringRef text, RunOptions &options) {
 Error checkDump(const RunOptions &options) {
   if (options.dump.empty() && !options.dumpFile.empty())
     return makeError("--dump-to says where to write what is shown: expected --dump");
-  if (options.dump.empty() && options.rank)
-    return makeError("--rank says what to show of: expected --dump");
+  if (options.dump.empty() && options.breakAt.empty() && options.rank)
+    return makeError("--rank says what to show of, or where to stop: expected --dump or --break");
   if (options.dumpPlace().empty())
     return Error::success();
   if (!options.breakAt.empty())

@@ -49,7 +49,7 @@ struct RunOptions {
 
   std::vector<DumpName> dump;
   std::string dumpFile;         ///< empty: stdout
-  std::optional<unsigned> rank; ///< the only one that `dump` is about
+  std::optional<unsigned> rank; ///< the only one that `dump` and `breakAt` are about
   bool quiet = false;           ///< neither progress nor summary
 
   /// STAGE:TASK behind which the run stops for `dump`; empty: nowhere.

@@ -57,8 +57,9 @@ makeProblem(const RunOptions &options, const Manifest &manifest,
     return nullptr;
   const models::Model *model = models::findModel(manifest.schedule);
   if (!model)
-    return makeError("no reference is known for schedule '{}', only for {}", manifest.schedule,
-                     models::knownModels());
+    return makeError("no reference is known for schedule '{}', only for {}; expected --inputs and "
+                     "--outputs, to compare with one of your own",
+                     manifest.schedule, models::knownModels());
   if (golden && !model->golden)
     return makeError("schedule '{}' has no golden cases", manifest.schedule);
   if (golden) {

@@ -1,9 +1,12 @@
 // Naming, packing and checking of operand files.
 #include "models/tools/TensorFiles.h"
+#include "lowering/Nearest.h"
 #include "models/GroupTensors.h"
 #include "models/tools/TensorDiff.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace llvm;
 
@@ -11,6 +14,20 @@ namespace mono::tools {
 
 static std::string rankName(unsigned rank, StringRef operand) {
   return fmt::format("rank{}/{}", rank, operand);
+}
+
+/// A tensor's name in an input file, taken apart.
+struct InputName {
+  StringRef operand;
+  std::optional<unsigned> rank; ///< none: for all ranks
+};
+
+static InputName inputName(StringRef name) {
+  auto [first, operand] = name.split('/');
+  unsigned rank = 0;
+  if (operand.empty() || !first.consume_front("rank") || first.getAsInteger(10, rank))
+    return {name, std::nullopt};
+  return {operand, rank};
 }
 
 static Error checkTensor(const TensorView &view, const Operand &operand) {
@@ -21,9 +38,14 @@ static Error checkTensor(const TensorView &view, const Operand &operand) {
   return Error::success();
 }
 
-/// The layout the file says the tensor has; row-major when it says nothing.
+constexpr StringLiteral layoutPrefix = "layout.";
+
+/// The layout the file says the tensor has, under its own name or, for all ranks, that of the
+/// operand; row-major when it says nothing.
 static Expected<Layout> storedLayout(const SafetensorsFile &file, const TensorView &view) {
-  auto found = file.metadata().find("layout." + view.name);
+  auto found = file.metadata().find((layoutPrefix + view.name).str());
+  if (found == file.metadata().end())
+    found = file.metadata().find((layoutPrefix + inputName(view.name).operand).str());
   if (found == file.metadata().end())
     return Layout::RowMajor;
   Expected<Layout> layout = parseLayout(found->second);
@@ -55,14 +77,8 @@ static Error loadInput(Group &group, unsigned rank, const Operand &operand,
 /// Every tensor of the file is an input of some rank.
 static Error checkNames(const Manifest &manifest, const SafetensorsFile &file) {
   for (const TensorView &view : file.tensors()) {
-    StringRef name = view.name, rank;
-    if (name.consume_front("rank"))
-      std::tie(rank, name) = name.split('/');
-    unsigned number = 0;
-    bool ranked = !rank.empty();
-    if (!ranked || rank.getAsInteger(10, number))
-      name = view.name;
-    else if (number >= manifest.ranks)
+    auto [name, rank] = inputName(view.name);
+    if (rank.value_or(0) >= manifest.ranks)
       return makeError("tensor '{}': expected a rank below {}", view.name, manifest.ranks);
     Expected<const Operand *> operand = manifest.findOperand(name);
     if (!operand)
@@ -73,9 +89,28 @@ static Error checkNames(const Manifest &manifest, const SafetensorsFile &file) {
   return Error::success();
 }
 
+/// Every layout is that of a tensor of the file: one that is taken for row-major by mistake makes
+/// wrong numbers.
+static Error checkLayoutKeys(const SafetensorsFile &file) {
+  SetVector<StringRef> operands;
+  for (const TensorView &view : file.tensors())
+    operands.insert(inputName(view.name).operand);
+  for (const auto &[key, layout] : file.metadata()) {
+    StringRef name = key;
+    if (!name.consume_front(layoutPrefix) || operands.contains(name) || file.find(name))
+      continue;
+    return makeError("metadata key '{}': expected layout.NAME or layout.rankR/NAME of a tensor of "
+                     "the file{}; it has operands {}",
+                     key, nearestHint(name, operands), join(operands, ", "));
+  }
+  return Error::success();
+}
+
 Error loadInputs(Group &group, const SafetensorsFile &file) {
   const Manifest &manifest = group.manifest();
   if (Error error = checkNames(manifest, file))
+    return error;
+  if (Error error = checkLayoutKeys(file))
     return error;
   for (unsigned rank = 0; rank < manifest.ranks; ++rank)
     for (const Operand &operand : manifest.operands)

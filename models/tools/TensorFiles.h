@@ -8,9 +8,10 @@
 namespace mono::tools {
 
 /// Fills every operand with access read or update. Tensor `NAME` serves all ranks, `rankR/NAME` one
-/// of them and goes first. Data are row-major and get packed, unless the metadata key `layout.NAME`
-/// says they already have the operand's layout; any other layout is an error. So are a missing
-/// operand, another shape or dtype, and a tensor that is no input of the kernel.
+/// of them and goes first. Data are row-major and get packed, unless a metadata key says they
+/// already have the operand's layout: `layout.rankR/NAME`, or `layout.NAME`, which holds for
+/// `rankR/NAME` too. Any other layout is an error. So are a missing operand, another shape or
+/// dtype, a tensor that is no input of the kernel, and a layout of a tensor the file does not have.
 llvm::Error loadInputs(Group &group, const SafetensorsFile &file);
 
 /// What files of a kernel say about it: its schedule, its parameters, and which stage is the first

@@ -200,3 +200,34 @@ mono.schedule @division_in_brackets target("gfx950") grid(1 x 64) {
   mono.stage "s" (%t) tasks [%S / 2] base [0] {
   }
 }
+
+// -----
+
+mono.schedule @no_slot target("gfx950") grid(1 x 64) {
+  // expected-error @below {{expected 1 to 64 slots, but got 0}}
+  %m = mono.mailbox "m" tagged scope(device) slots(0) [64] : f32
+}
+
+// -----
+
+mono.schedule @too_many_slots target("gfx950") grid(1 x 64) {
+  // expected-error @below {{expected 1 to 64 slots, but got 65}}
+  %m = mono.mailbox "m" tagged scope(device) slots(65) [64] : f32
+}
+
+// -----
+
+mono.schedule @negative_pad target("gfx950") grid(1 x 64) {
+  // expected-error @below {{expected a pad of at least 0 elements, but got -8}}
+  %r = mono.region "r" [4, 64] pad(-8) : bf16
+}
+
+// -----
+
+mono.schedule @nobody_shares_the_depth target("gfx950") grid(1 x 64) {
+  %w = mono.operand "w" read weight [16, 64] : bf16, #mono.mfma_rows<16>
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{expected split_k of at least 1, but got 0}}
+    %rows = mono.stream %w[0, 0] [16, 64] split_k(0)
+  }
+}

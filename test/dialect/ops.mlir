@@ -35,6 +35,8 @@ mono.schedule @all target("gfx950") grid(256 x 512) {
   %scores = mono.mailbox "scores" tagged scope(device) slots(1) [%S, 256] : f32
   // CHECK: mono.region "row" [%{{.*}}, 6144] pad(8) : bf16
   %row = mono.region "row" [%S, 6144] pad(8) : bf16
+  // CHECK: mono.region "low" [%{{.*}}, 512] pad(8) : bf16 at 0
+  %low = mono.region "low" [%S, 512] pad(8) : bf16 at 0
   // CHECK: mono.stage "o_proj"
   mono.stage "o_proj" (%t) tasks [192] base [0] {
     // CHECK: mono.stream %{{.*}}[%{{.*}} * 32, 0] [32, 2048] split_k(8)

@@ -121,8 +121,11 @@ TEST_F(Dump, WritesFiles) {
 }
 
 TEST_F(Dump, NamesAreLookedUp) {
-  fails(1, "kernel 'doubled' has no mailbox or region 'bax'; did you mean 'box'?; it has box",
+  fails(1,
+        "kernel 'doubled' has no mailbox 'bax'; did you mean 'box'?; it has box; a region is shown "
+        "behind a task: expected --dump=bax@STAGE:TASK for one",
         {"--dump=bax"});
+  fails(1, "expected --dump=room@STAGE:TASK for one", {"--dump=room"});
   fails(1, "mailbox 'box' is shown at the end of the run: expected --dump=box without a place",
         {"--dump=box@keep:0"});
   fails(1, "has no mailbox or region 'rooms'; did you mean 'room'?; it has box, room, other",
@@ -145,7 +148,8 @@ TEST_F(Dump, OptionsMustFit) {
   fails(2, "--dump: expected one place to stop at, but got 'keep:0' and 'more:0'",
         {"--dump=room@keep:0,other@more:0"});
   fails(2, "--dump-to says where to write what is shown: expected --dump", {"--dump-to=f"});
-  fails(2, "--rank says what to show of: expected --dump", {"--rank=0"});
+  fails(2, "--rank says what to show of, or where to stop: expected --dump or --break",
+        {"--rank=0"});
   fails(2, "--dump=REGION@STAGE:TASK and --break each say where to stop: give one of them",
         {"--dump=room@keep:0", "--break=keep:0"});
   fails(2, "regions of LDS are shown by the emulator: expected --device=emu",

@@ -82,6 +82,8 @@ TEST_F(Monorun, BadFilesAreStatusOne) {
   fails(1, "the code object has no parameter 'CTX'", {exchange(), "-DCTX=1"});
   fails(1, "no reference is known for schedule 'exchange', only for attn_out_router",
         {exchange(), "--verify"});
+  fails(1, "expected --inputs and --outputs, to compare with one of your own",
+        {exchange(), "--verify"});
   fails(1, "no reference is known for schedule 'exchange'", {exchange(), "--case=" + inputs(1)});
   fails(1, "no golden cases are known for 'other', only for attn_out_router",
         {path("other.mlir"), "--case=" + inputs(1)});
@@ -118,6 +120,13 @@ TEST_F(Monorun, BadInputFilesAreStatusOne) {
         {kernel, "--inputs=" + inputs(1, {{"layout.in", "mfma_rows<16>"}})});
   fails(1, "metadata key 'layout.in': expected layout row_major or mfma_rows<16>",
         {kernel, "--inputs=" + inputs(1, {{"layout.in", "swizzled"}})});
+  for (const char *key : {"layout.im", "layout.rank0/in", "layout."})
+    fails(1,
+          std::string("metadata key '") + key +
+              "': expected layout.NAME or layout.rankR/NAME of a tensor of the file",
+          {kernel, "--inputs=" + inputs(1, {{key, "row_major"}})});
+  fails(1, "; did you mean 'in'?; it has operands in",
+        {kernel, "--inputs=" + inputs(1, {{"layout.im", "row_major"}})});
 
   std::vector<uint8_t> bytes(1024);
   auto file = [&](std::vector<TensorView> tensors) {
@@ -227,8 +236,12 @@ TEST_F(Monorun, PacksRowMajorInputs) {
       llvm::support::endian::write16le(&lanes[2 * (k / 8 * 128 + n * 8 + k % 8)], value);
     }
   std::string in = path("in.safetensors"), out = path("out.safetensors");
-  auto check = [&](llvm::ArrayRef<uint8_t> bytes, std::map<std::string, std::string> metadata) {
-    ASSERT_FALSE(bool(writeSafetensors(in, {{"in", DType::BF16, {16, 32}, bytes}}, metadata)));
+  auto view = [](std::string name, llvm::ArrayRef<uint8_t> bytes) {
+    return TensorView{std::move(name), DType::BF16, {16, 32}, bytes};
+  };
+  auto check = [&](const std::vector<TensorView> &tensors,
+                   std::map<std::string, std::string> metadata) {
+    ASSERT_FALSE(bool(writeSafetensors(in, tensors, metadata)));
     ProcessResult result = run({kernel, "--inputs=" + in, "--outputs=" + out});
     ASSERT_EQ(result.status, 0) << result.err;
     auto file = SafetensorsFile::open(out);
@@ -237,8 +250,17 @@ TEST_F(Monorun, PacksRowMajorInputs) {
       EXPECT_EQ(llvm::support::endian::read32le(&file->find("out")->data[4 * i]),
                 2 * llvm::support::endian::read32le(&lanes[4 * i]));
   };
-  check(rows, {});
-  check(lanes, {{"layout.in", "mfma_rows<16>"}});
+  const std::string mfma = "mfma_rows<16>";
+  check({view("in", rows)}, {});
+  check({view("in", lanes)}, {{"layout.in", mfma}});
+  // A layout of the operand holds for the tensors of the ranks, but what one says itself goes
+  // first.
+  std::vector<TensorView> packedRanks = {view("rank0/in", lanes), view("rank1/in", lanes)};
+  check(packedRanks, {{"layout.in", mfma}});
+  check(packedRanks, {{"layout.rank0/in", mfma}, {"layout.rank1/in", mfma}});
+  check({view("rank0/in", rows), view("rank1/in", lanes)},
+        {{"layout.in", mfma}, {"layout.rank0/in", "row_major"}});
+  check({view("in", rows), view("rank1/in", lanes)}, {{"layout.rank1/in", mfma}});
 }
 
 TEST_F(Monorun, AnOutputNobodyWroteIsStatusOne) {

@@ -120,6 +120,21 @@ TEST_F(TraceFile, StopsWhereATaskBegins) {
   EXPECT_NE(result.out.find("exec 0xffffffffffffffff"), std::string::npos) << result.out;
 }
 
+/// What is shown of LDS says which rank it was.
+TEST_F(TraceFile, StopsOnTheRankThatIsNamed) {
+  for (const char *rank : {"0", "1"}) {
+    ProcessResult result =
+        run(MONORUN, {kSchedule, "-DS=1", "-DTP=2", "--verify", "--quiet", "--break=router:3",
+                      std::string("--rank=") + rank, "--dump=row"});
+    EXPECT_EQ(result.status, 0) << result.err;
+    EXPECT_NE(result.out.find("stopped at a marker"), std::string::npos) << result.out;
+    EXPECT_NE(result.out.find(std::string("region 'row' of rank ") + rank), std::string::npos)
+        << result.out;
+  }
+  fails(MONORUN, 1, "--rank: expected a rank below 1, but got 1",
+        {kSchedule, "-DS=1", "-DTP=1", "--verify", "--break=reduce:3", "--rank=1"});
+}
+
 TEST_F(TraceFile, StopsOnlyAtTasksThereAre) {
   fails(MONORUN, 1,
         "schedule 'attn_out_router' has no stage 'reduced'; it has o_proj, reduce, router, select",

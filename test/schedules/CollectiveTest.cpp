@@ -46,6 +46,8 @@ mono.schedule @collectives target("gfx950") grid(16 x 64) {
   %residual = mono.operand "residual" read [3, %R * 64] : bf16
   %reduced = mono.operand "reduced" write [3, %R * 64] : bf16
   %added = mono.operand "added" write [3, %R * 64] : bf16
+  %last = mono.operand "last" write [3, %R * 64] : bf16
+  %columns = mono.operand "columns" write [3, %R * 64] : bf16
   %handed = mono.operand "handed" write [3, %R * 64] : bf16
   %gathered = mono.operand "gathered" write [3, %R * 64] : bf16
   %scattered = mono.operand "scattered" write [3, 64] : bf16
@@ -62,10 +64,17 @@ mono.schedule @collectives target("gfx950") grid(16 x 64) {
     : (!mono.mailbox, !mono.buffer, index, index, index, index, index) -> ()
   mono.call @all_reduce_residual(%parts, %residual, %added, %result, %R, %S, %width, %tasks, %five)
     : (!mono.mailbox, !mono.buffer, !mono.buffer, !mono.mailbox, index, index, index, index, index) -> ()
+  mono.call @all_reduce_add(%parts, %residual, %last, %R, %S, %width, %tasks, %zero)
+    : (!mono.mailbox, !mono.buffer, !mono.buffer, index, index, index, index, index) -> ()
   mono.call @all_gather(%shares, %gathered, %R, %S, %share, %five)
     : (!mono.mailbox, !mono.buffer, index, index, index, index) -> ()
   mono.call @reduce_scatter(%parts, %scattered, %rank, %R, %S, %width, %perShare, %zero)
     : (!mono.mailbox, !mono.buffer, index, index, index, index, index, index) -> ()
+  mono.stage "apart" (%t) tasks [%tasks] base [0] {
+    %v = mono.call @residual_columns(%parts, %residual, %t, %R, %S, %width)
+      : (!mono.mailbox, !mono.buffer, index, index, index, index) -> tensor<?x?xbf16>
+    mono.store %v, %columns[0, %t * 32] : tensor<?x?xbf16>
+  }
   mono.stage "take" (%t) tasks [1] base [3] {
     %v = mono.receive %result[0, 0] [3, %R * 64] : tensor<3x?xbf16>
     mono.store %v, %handed[0, 0] : tensor<3x?xbf16>
@@ -90,7 +99,7 @@ mono.schedule @collectives target("gfx950") grid(16 x 64) {
       gpus.write("x", x.back(), rank);
       gpus.write("own", own.back(), rank);
       gpus.write("residual", residual, rank);
-      for (const char *name : {"reduced", "added", "handed", "gathered"})
+      for (const char *name : {"reduced", "added", "last", "columns", "handed", "gathered"})
         gpus.write(name, std::vector<uint16_t>(kRows * columns, 0x7FC1), rank);
       gpus.write("scattered", std::vector<uint16_t>(kRows * kShare, 0x7FC1), rank);
     }
@@ -112,8 +121,8 @@ mono.schedule @collectives target("gfx950") grid(16 x 64) {
       for (int i = 0; i < kRows * kShare; ++i)
         share.push_back(reduced[i / kShare * columns + rank * kShare + i % kShare]);
       EXPECT_EQ(gpus.read<uint16_t>("reduced", reduced.size(), rank), reduced);
-      EXPECT_EQ(gpus.read<uint16_t>("added", added.size(), rank), added);
-      EXPECT_EQ(gpus.read<uint16_t>("handed", added.size(), rank), added);
+      for (const char *name : {"added", "last", "columns", "handed"})
+        EXPECT_EQ(gpus.read<uint16_t>(name, added.size(), rank), added) << name;
       EXPECT_EQ(gpus.read<uint16_t>("gathered", gathered.size(), rank), gathered);
       EXPECT_EQ(gpus.read<uint16_t>("scattered", share.size(), rank), share);
     }

@@ -31,6 +31,7 @@ mono.schedule @decoder target("gfx950") grid(256 x 512) {
   %heads = arith.constant 4 : index
   %dim = arith.constant 64 : index
   %depth = arith.constant 256 : index
+  %base = arith.constant 120 : index
   %eps = arith.constant 1.0e-2 : f32
   %x = mono.operand "x" read [3, 512] : bf16
   %gamma = mono.operand "gamma" read [512] : bf16
@@ -64,8 +65,8 @@ mono.schedule @decoder target("gfx950") grid(256 x 512) {
   }
   mono.call @project_output(%rounded, %w_o, %partial, %rank, %S, %hidden, %depth)
     : (!mono.mailbox, !mono.buffer, !mono.mailbox, index, index, index, index) -> ()
-  mono.call @reduce_and_norm(%partial, %x, %gamma2, %stream, %residual, %scaled, %squares, %TP, %S, %hidden)
-    : (!mono.mailbox, !mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, !mono.mailbox, !mono.mailbox, index, index, index) -> ()
+  mono.call @reduce_and_norm(%partial, %x, %gamma2, %stream, %residual, %scaled, %squares, %TP, %S, %hidden, %base)
+    : (!mono.mailbox, !mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, !mono.mailbox, !mono.mailbox, index, index, index, index) -> ()
   mono.stage "norm" (%t) tasks [1] base [150] {
     %rstd = mono.call @receive_rms(%squares, %S, %hidden, %eps) : (!mono.mailbox, index, index, f32) -> tensor<?xf32>
     mono.store %rstd, %factor[0] : tensor<?xf32>
@@ -78,8 +79,8 @@ mono.schedule @decoder target("gfx950") grid(256 x 512) {
     %n = mono.load %into[0, 0] [3, 512] : tensor<3x512xbf16>
     mono.store %n, %normed[0, 0] : tensor<3x512xbf16>
   }
-  mono.call @add_output(%more, %stream, %y, %TP, %S, %hidden)
-    : (!mono.mailbox, !mono.buffer, !mono.buffer, index, index, index) -> ()
+  mono.call @add_output(%more, %stream, %y, %TP, %S, %hidden, %base)
+    : (!mono.mailbox, !mono.buffer, !mono.buffer, index, index, index, index) -> ()
 })"};
   std::mt19937 random{5};
   std::vector<uint16_t> x, gamma, gamma2;
