@@ -50,7 +50,7 @@ DictionaryAttr sourceAttr(MLIRContext *context, StringRef path, StringRef conten
 /// The pass groups a form needs.
 Step lastStep(const CompileOptions &options) {
   if (options.checkOnly)
-    return Step::Placed;
+    return Step::Device; // what has no code is found there
   switch (options.emit) {
   case Emit::Mono:
     return Step::Bound;

@@ -4,6 +4,8 @@
 #include "dialect/Describe.h"
 #include "dialect/Exprs.h"
 #include "dialect/Mono.h"
+#include "lowering/IndexRange.h"
+#include "lowering/Rules.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -69,6 +71,33 @@ bool foldChoice(Operation *op) {
   return true;
 }
 
+/// What an op uses, if all of it is constant.
+std::optional<SmallVector<Attribute>> constantOperands(Operation *op) {
+  SmallVector<Attribute> constants;
+  for (Value operand : op->getOperands()) {
+    Attribute value;
+    if (!matchPattern(operand, m_Constant(&value)))
+      return std::nullopt;
+    constants.push_back(value);
+  }
+  return constants;
+}
+
+/// Arithmetic on parameters that 64 bits don't hold.
+LogicalResult checkRange(Operation *op) {
+  std::optional<SmallVector<Attribute>> constants = constantOperands(op);
+  if (!constants || !leavesRange(op, *constants, 64))
+    return success();
+  RuleScope rule(op->getContext(), "bounds");
+  InFlightDiagnostic diag = op->emitError() << "expected arithmetic on parameters that 64 signed "
+                                               "bits hold, but '"
+                                            << op->getName() << "' leaves them with ";
+  llvm::interleave(
+      *constants, diag, [&](Attribute value) { diag << cast<IntegerAttr>(value).getInt(); },
+      " and ");
+  return diag;
+}
+
 /// Arithmetic on parameters: folds `op` away when all it uses is constant.
 bool foldIndexOp(Operation *op) {
   if (op->getNumResults() != 1 || op->getNumRegions() || op->hasTrait<OpTrait::ConstantLike>() ||
@@ -77,15 +106,11 @@ bool foldIndexOp(Operation *op) {
   Type type = op->getResult(0).getType();
   if (!type.isIndex() && !type.isInteger(1))
     return false;
-  SmallVector<Attribute> constants;
-  for (Value operand : op->getOperands()) {
-    Attribute value;
-    if (!matchPattern(operand, m_Constant(&value)))
-      return false;
-    constants.push_back(value);
-  }
+  std::optional<SmallVector<Attribute>> constants = constantOperands(op);
+  if (!constants)
+    return false;
   SmallVector<OpFoldResult> folded;
-  if (failed(op->fold(constants, folded)) || folded.size() != 1)
+  if (failed(op->fold(*constants, folded)) || folded.size() != 1)
     return false;
   OpBuilder builder(op);
   if (auto same = dyn_cast<Value>(folded.front())) // x / 1 is x
@@ -231,12 +256,25 @@ LogicalResult choose(OperandOp op) {
   return success();
 }
 
+/// What parameters have to keep.
+LogicalResult judge(RequireOp op) {
+  RuleScope rule(op.getContext(), "require");
+  llvm::APInt condition;
+  if (!matchPattern(op.getCondition(), m_ConstantInt(&condition)))
+    return op.emitError() << "expected a condition that parameters decide";
+  if (condition.isZero())
+    return op.emitError() << op.getText();
+  op.erase();
+  return success();
+}
+
 /// True for an operand, mailbox or region that has no elements with these parameters.
 bool isEmpty(Value declared) { return llvm::is_contained(declaredBy(declared)->shape, 0); }
 
 LogicalResult refine(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<OperandOp>([](OperandOp o) { return choose(o); })
+      .Case<RequireOp>([](RequireOp o) { return judge(o); })
       .Case<StreamOp>([](StreamOp o) {
         if (o.getScales() && isEmpty(o.getScales()))
           o.getScalesMutable().clear();
@@ -343,6 +381,8 @@ LogicalResult dropEmpty(ScheduleOp schedule) {
 
 LogicalResult refineBlock(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (failed(checkRange(&op)))
+      return failure();
     if (foldChoice(&op) || foldIndexOp(&op))
       continue;
     foldExprs(&op);

@@ -31,6 +31,12 @@ StringRef complaint(Operation &declaration) {
                                      : "is written, but nobody reads it";
 }
 
+/// Warns, or fails, at an op.
+LogicalResult complain(Operation *op, bool asErrors, const Twine &what) {
+  (asErrors ? op->emitError() : op->emitWarning()) << what << (asErrors ? " [-Werror]" : "");
+  return success(!asErrors);
+}
+
 std::string nameOf(Operation &declaration) {
   if (auto param = dyn_cast<ParamOp>(declaration))
     return ("parameter '" + param.getName() + "'").str();
@@ -42,14 +48,15 @@ std::string nameOf(Operation &declaration) {
 LogicalResult warnOfUnused(ModuleOp module, bool asErrors) {
   bool good = true;
   for (auto schedule : module.getOps<ScheduleOp>())
-    for (Operation &op : schedule.getBody().front()) {
-      StringRef what = complaint(op);
-      if (what.empty())
-        continue;
-      (asErrors ? op.emitError() : op.emitWarning())
-          << nameOf(op) << ' ' << what << (asErrors ? " [-Werror]" : "");
-      good &= !asErrors;
-    }
+    for (Operation &op : schedule.getBody().front())
+      if (StringRef what = complaint(op); !what.empty())
+        good &= succeeded(complain(&op, asErrors, nameOf(op) + " " + what));
+  module.walk([&](StreamOp stream) {
+    if (stream.getResult().use_empty())
+      good &= succeeded(complain(stream, asErrors,
+                                 "weights of " + describe(stream.getSource()) +
+                                     " are fetched here, but nobody contracts them"));
+  });
   return success(good);
 }
 

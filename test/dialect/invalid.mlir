@@ -200,3 +200,49 @@ mono.schedule @division_in_brackets target("gfx950") grid(1 x 64) {
   mono.stage "s" (%t) tasks [%S / 2] base [0] {
   }
 }
+
+// -----
+
+// The checks look for declarations beside the stages, and only there.
+mono.schedule @mailbox_in_a_stage target("gfx950") grid(4 x 64) {
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{expects parent op to be one of 'mono.schedule, mono.routine'}}
+    %m = mono.mailbox "m" tagged scope(device) slots(1) [64] : f32
+  }
+}
+
+// -----
+
+mono.schedule @region_in_a_stage target("gfx950") grid(4 x 64) {
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{expects parent op to be one of 'mono.schedule, mono.routine'}}
+    %r = mono.region "r" [64] : f32
+  }
+}
+
+// -----
+
+mono.schedule @operand_in_a_stage target("gfx950") grid(4 x 64) {
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{expects parent op to be one of 'mono.schedule, mono.routine'}}
+    %x = mono.operand "x" read [64] : f32
+  }
+}
+
+// -----
+
+mono.schedule @ranks_in_a_stage target("gfx950") grid(4 x 64) {
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{expects parent op to be one of 'mono.schedule, mono.routine'}}
+    %rank = mono.ranks [2]
+  }
+}
+
+// -----
+
+mono.schedule @param_in_a_stage target("gfx950") grid(4 x 64) {
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{expects parent op to be one of 'mono.schedule, mono.routine'}}
+    %n = mono.param "N" in [1 to 4]
+  }
+}

@@ -20,6 +20,11 @@ mono.schedule @all target("gfx950") grid(256 x 512) {
   %S = mono.param "S" in [1 to 8]
   // CHECK: mono.param "TP" in [1, 2, 4, 8] default 1
   %TP = mono.param "TP" in [1, 2, 4, 8] default 1
+  %none = arith.constant 0 : index
+  %rest = arith.remui %S, %TP : index
+  %even = arith.cmpi eq, %rest, %none : index
+  // CHECK: mono.require %{{.*}}, "expected TP to divide S"
+  mono.require %even, "expected TP to divide S"
   // CHECK: mono.ranks [%{{.*}}]
   %rank = mono.ranks [%TP]
   // CHECK: mono.operand "h" read [%{{.*}}, 2048] : bf16
