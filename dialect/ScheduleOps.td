@@ -116,6 +116,24 @@ def Mono_RequireOp : Mono_Op<"require", [ParentOneOf<["ScheduleOp", "StageOp", "
   let assemblyFormat = "$condition `,` $text attr-dict";
 }
 
+def Mono_SizeOp : Mono_Op<"size", [Pure]> {
+  let summary = "how long an axis of an operand, mailbox or region is";
+  let description = [{
+    For a routine that is given a memory and sizes: what mono.require compares them with. A constant
+    once the schedule is bound.
+
+    Example (test/dialect/ops.mlir):
+    ```mlir
+    %columns = mono.size %x axis 1 : !mono.buffer
+    ```
+  }];
+  let arguments = (ins AnyTypeOf<[Mono_BufferType, Mono_MailboxType]>:$memory,
+                       ConfinedAttr<I64Attr, [IntMinValue<0>]>:$axis);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$memory `axis` $axis attr-dict `:` type($memory)";
+  let hasVerifier = 1;
+}
+
 def Mono_RanksOp : Mono_DeclaringOp<"ranks"> {
   let summary = "the number of tensor parallel ranks, and the index of this one";
   let description = [{
@@ -170,6 +188,9 @@ def Mono_MailboxOp : Mono_DeclaringOp<"mailbox"> {
     of a peers mailbox belongs to the receiver. `slots` is the reuse distance in launches: ranks may
     be a launch apart, so `peers` needs 2 where every rank receives from every rank it posts to, and
     more where it hears from them in a roundabout way only.
+
+    Elements that are posted and that nobody receives draw a warning where others of the mailbox are
+    received; `{mono.padded}` says that they are there to fill up tiles.
 
     Example (test/dialect/ops.mlir):
     ```mlir

@@ -20,8 +20,8 @@ mlir::LogicalResult refineShapes(mlir::ModuleOp module);
 /// Moves pure ops that make tensors outside the stages into each stage that uses them.
 void sinkTensors(mlir::ModuleOp module);
 
-/// Warns of declarations that nothing uses, mailboxes that nobody receives and regions that nobody
-/// reads, in a module that is not bound yet: what some parameters switch off is used there. Fails
+/// Warns of declarations that nothing uses, mailboxes that nobody receives, regions that nobody reads
+/// and weights that nobody contracts, in a module that is not bound yet: what some parameters switch off is used there. Fails
 /// if the warnings are errors and there is one.
 mlir::LogicalResult warnOfUnused(mlir::ModuleOp module, bool asErrors);
 

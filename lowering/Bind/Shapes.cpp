@@ -4,6 +4,7 @@
 #include "dialect/Describe.h"
 #include "dialect/Exprs.h"
 #include "dialect/Mono.h"
+#include "dialect/VerifyBox.h"
 #include "lowering/IndexRange.h"
 #include "lowering/Rules.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -19,14 +20,32 @@ using namespace mlir;
 namespace mono {
 namespace {
 
-/// Folds the known arguments of one bracketed expression list into its map.
-AffineMapAttr fold(MutableOperandRange args, AffineMap map) {
+/// The step of a bracketed expression list that 64 bits don't hold; null if there is none.
+AffineExpr tooWide(AffineMap map, ArrayRef<Attribute> constants) {
+  auto args = llvm::map_to_vector(constants, [](Attribute constant) {
+    auto value = dyn_cast_or_null<IntegerAttr>(constant);
+    return value ? std::optional(value.getInt()) : std::nullopt;
+  });
+  ExprValues values{ArrayRef(args).take_front(map.getNumDims()),
+                    ArrayRef(args).drop_front(map.getNumDims()),
+                    std::numeric_limits<int64_t>::max()};
+  for (AffineExpr expr : map.getResults())
+    if (!values.of(expr) && values.stuck && canLeaveRange(values.stuck))
+      return values.stuck;
+  return {};
+}
+
+/// Folds the known arguments of one bracketed expression list into its map. Says in `wide` what 64
+/// bits don't hold.
+AffineMapAttr fold(MutableOperandRange args, AffineMap map, AffineExpr &wide) {
   SmallVector<Attribute> constants;
   for (OpOperand &arg : args) {
     Attribute value;
     matchPattern(arg.get(), m_Constant(&value));
     constants.push_back(value);
   }
+  if (AffineExpr found = tooWide(map, constants))
+    wide = found;
   SmallVector<unsigned> kept;
   AffineMap bound = bindConstants(map, constants, kept);
   SmallVector<Value> rest;
@@ -36,28 +55,34 @@ AffineMapAttr fold(MutableOperandRange args, AffineMap map) {
   return AffineMapAttr::get(bound);
 }
 
-void foldExprs(Operation *op) {
+LogicalResult foldExprs(Operation *op) {
+  AffineExpr wide;
   llvm::TypeSwitch<Operation *>(op)
-      .Case<RanksOp>([](auto o) { o.setCountAttr(fold(o.getArgsMutable(), o.getCount())); })
+      .Case<RanksOp>([&](auto o) { o.setCountAttr(fold(o.getArgsMutable(), o.getCount(), wide)); })
       .Case<OperandOp, MailboxOp, RegionOp>(
-          [](auto o) { o.setShapeAttr(fold(o.getArgsMutable(), o.getShape())); })
-      .Case<StageOp>([](StageOp o) {
-        o.setTasksAttr(fold(o.getTaskArgsMutable(), o.getTasks()));
-        o.setBaseAttr(fold(o.getBaseArgsMutable(), o.getBase()));
+          [&](auto o) { o.setShapeAttr(fold(o.getArgsMutable(), o.getShape(), wide)); })
+      .Case<StageOp>([&](StageOp o) {
+        o.setTasksAttr(fold(o.getTaskArgsMutable(), o.getTasks(), wide));
+        o.setBaseAttr(fold(o.getBaseArgsMutable(), o.getBase(), wide));
       })
-      .Case<LoadOp, StreamOp, ContractOp, ReceiveOp>([](auto o) {
-        o.setOffsetsAttr(fold(o.getOffsetArgsMutable(), o.getOffsets()));
-        o.setSizesAttr(fold(o.getSizeArgsMutable(), o.getSizes()));
+      .Case<LoadOp, StreamOp, ContractOp, ReceiveOp>([&](auto o) {
+        o.setOffsetsAttr(fold(o.getOffsetArgsMutable(), o.getOffsets(), wide));
+        o.setSizesAttr(fold(o.getSizeArgsMutable(), o.getSizes(), wide));
       })
-      .Case<SelectOp>([](SelectOp o) { o.setKAttr(fold(o.getKArgsMutable(), o.getK())); })
-      .Case<ProductOp>([](ProductOp o) {
-        o.setAOffsetsAttr(fold(o.getAOffsetArgsMutable(), o.getAOffsets()));
-        o.setASizesAttr(fold(o.getASizeArgsMutable(), o.getASizes()));
-        o.setBOffsetsAttr(fold(o.getBOffsetArgsMutable(), o.getBOffsets()));
-        o.setBSizesAttr(fold(o.getBSizeArgsMutable(), o.getBSizes()));
+      .Case<SelectOp>([&](SelectOp o) { o.setKAttr(fold(o.getKArgsMutable(), o.getK(), wide)); })
+      .Case<ProductOp>([&](ProductOp o) {
+        o.setAOffsetsAttr(fold(o.getAOffsetArgsMutable(), o.getAOffsets(), wide));
+        o.setASizesAttr(fold(o.getASizeArgsMutable(), o.getASizes(), wide));
+        o.setBOffsetsAttr(fold(o.getBOffsetArgsMutable(), o.getBOffsets(), wide));
+        o.setBSizesAttr(fold(o.getBSizeArgsMutable(), o.getBSizes(), wide));
       })
       .Case<StoreOp, PostOp, ScatterOp>(
-          [](auto o) { o.setOffsetsAttr(fold(o.getOffsetArgsMutable(), o.getOffsets())); });
+          [&](auto o) { o.setOffsetsAttr(fold(o.getOffsetArgsMutable(), o.getOffsets(), wide)); });
+  if (!wide)
+    return success();
+  RuleScope rule(op->getContext(), "bounds");
+  return op->emitError() << "expected expressions of parameters that 64 signed bits hold, but "
+                         << text(wide) << " leaves them";
 }
 
 /// A choice that parameters make: of a size, of the rank or a fixed one, of a mailbox.
@@ -256,6 +281,17 @@ LogicalResult choose(OperandOp op) {
   return success();
 }
 
+/// The size of what is declared above.
+LogicalResult replaceSize(SizeOp op) {
+  std::optional<Declared> declared = declaredBy(op.getMemory());
+  int64_t size = declared ? declared->shape[op.getAxis()] : ShapedType::kDynamic;
+  if (ShapedType::isDynamic(size))
+    return op.emitError() << "expected an operand, mailbox or region with a size that parameters "
+                             "decide";
+  OpBuilder builder(op);
+  return replace(op, arith::ConstantIndexOp::create(builder, op.getLoc(), size));
+}
+
 /// What parameters have to keep.
 LogicalResult judge(RequireOp op) {
   RuleScope rule(op.getContext(), "require");
@@ -275,6 +311,7 @@ LogicalResult refine(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<OperandOp>([](OperandOp o) { return choose(o); })
       .Case<RequireOp>([](RequireOp o) { return judge(o); })
+      .Case<SizeOp>([](SizeOp o) { return replaceSize(o); })
       .Case<StreamOp>([](StreamOp o) {
         if (o.getScales() && isEmpty(o.getScales()))
           o.getScalesMutable().clear();
@@ -385,7 +422,8 @@ LogicalResult refineBlock(Block &block) {
       return failure();
     if (foldChoice(&op) || foldIndexOp(&op))
       continue;
-    foldExprs(&op);
+    if (failed(foldExprs(&op)))
+      return failure();
     if (isSwitchedOff(op)) {
       op.erase();
       continue;

@@ -2,6 +2,7 @@
 #include "dialect/Describe.h"
 #include "dialect/Mono.h"
 #include "lowering/Bind/Bind.h"
+#include "lowering/Warnings.h"
 
 using namespace mlir;
 
@@ -31,12 +32,6 @@ StringRef complaint(Operation &declaration) {
                                      : "is written, but nobody reads it";
 }
 
-/// Warns, or fails, at an op.
-LogicalResult complain(Operation *op, bool asErrors, const Twine &what) {
-  (asErrors ? op->emitError() : op->emitWarning()) << what << (asErrors ? " [-Werror]" : "");
-  return success(!asErrors);
-}
-
 std::string nameOf(Operation &declaration) {
   if (auto param = dyn_cast<ParamOp>(declaration))
     return ("parameter '" + param.getName() + "'").str();
@@ -50,12 +45,12 @@ LogicalResult warnOfUnused(ModuleOp module, bool asErrors) {
   for (auto schedule : module.getOps<ScheduleOp>())
     for (Operation &op : schedule.getBody().front())
       if (StringRef what = complaint(op); !what.empty())
-        good &= succeeded(complain(&op, asErrors, nameOf(op) + " " + what));
+        good &= succeeded(warn(&op, asErrors, nameOf(op) + " " + what));
   module.walk([&](StreamOp stream) {
     if (stream.getResult().use_empty())
-      good &= succeeded(complain(stream, asErrors,
-                                 "weights of " + describe(stream.getSource()) +
-                                     " are fetched here, but nobody contracts them"));
+      good &= succeeded(warn(stream, asErrors,
+                             "weights of " + describe(stream.getSource()) +
+                                 " are fetched here, but nobody contracts them"));
   });
   return success(good);
 }

@@ -3,6 +3,7 @@
 #include "dialect/VerifyBox.h"
 #include "dialect/target/Gfx950.h"
 #include "lowering/Check/Checks.h"
+#include "lowering/IndexRange.h"
 #include "lowering/Rules.h"
 
 using namespace mlir;
@@ -39,15 +40,12 @@ static SmallVector<Grain> grainsOf(const MemoryAccess &access) {
 
 /// Offsets that the kernel could not compute.
 static LogicalResult reportNoValue(const Execution &by, AffineExpr stuck) {
-  auto binary = dyn_cast<AffineBinaryOpExpr>(stuck);
-  bool divides =
-      binary && !llvm::is_contained({AffineExprKind::Add, AffineExprKind::Mul}, binary.getKind());
   InFlightDiagnostic diag = by.access->op->emitError();
-  if (divides)
-    diag << "expected offsets with a value (division by zero?)";
-  else
+  if (canLeaveRange(stuck))
     diag << "expected offsets whose every step is within " << kMaxIndex
          << ", as a kernel computes them in 32 bits";
+  else
+    diag << "expected offsets with a value (division by zero?)";
   return diag << ", but " << taskText(by) << " has none for " << text(stuck);
 }
 

@@ -1,12 +1,12 @@
 // Evaluation of offsets for a task and rank, and walking of boxes.
 #include "lowering/Check/Boxes.h"
+#include "lowering/IndexRange.h"
 #include "lowering/Rules.h"
 
 #include "dialect/Describe.h"
 #include "dialect/Exprs.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/MathExtras.h"
 #include <numeric>
 
 using namespace mlir;
@@ -34,60 +34,18 @@ int64_t slotTurn(ScheduleOp schedule) {
 // Offsets
 //===----------------------------------------------------------------------===//
 
-/// The values of one task on one rank, put into affine expressions. AffineExpr's own folding works
-/// on attributes and is a hundred times slower, which counts over a million boxes.
-struct Evaluation {
-  ArrayRef<int64_t> dims, symbols;
-  AffineExpr stuck; ///< the first part without a value
-
-  std::optional<int64_t> of(AffineExpr expr) {
-    std::optional<int64_t> value = compute(expr);
-    if (value && std::abs(*value) <= kMaxIndex)
-      return value;
-    if (!stuck)
-      stuck = expr;
-    return std::nullopt;
-  }
-
-private:
-  /// Parts are within kMaxIndex, so that sums and products of two are within 64 bits.
-  std::optional<int64_t> compute(AffineExpr expr) {
-    if (auto constant = dyn_cast<AffineConstantExpr>(expr))
-      return constant.getValue();
-    if (auto dim = dyn_cast<AffineDimExpr>(expr))
-      return dims[dim.getPosition()];
-    if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
-      return symbols[symbol.getPosition()];
-    auto binary = cast<AffineBinaryOpExpr>(expr);
-    std::optional<int64_t> lhs = of(binary.getLHS()), rhs = of(binary.getRHS());
-    if (!lhs || !rhs)
-      return std::nullopt;
-    AffineExprKind kind = binary.getKind();
-    if (kind == AffineExprKind::Add)
-      return *lhs + *rhs;
-    if (kind == AffineExprKind::Mul)
-      return *lhs * *rhs;
-    if (*rhs <= 0)
-      return std::nullopt;
-    return kind == AffineExprKind::FloorDiv  ? llvm::divideFloorSigned(*lhs, *rhs)
-           : kind == AffineExprKind::CeilDiv ? llvm::divideCeilSigned(*lhs, *rhs)
-                                             : llvm::mod(*lhs, *rhs);
-  }
-};
-
 std::optional<SmallVector<int64_t>> MemoryAccess::offsetsOf(int64_t task, int64_t rank,
                                                             AffineExpr *stuck) const {
-  SmallVector<int64_t> values =
-      llvm::map_to_vector(argIsTask, [&](bool isTask) { return isTask ? task : rank; });
-  Evaluation evaluation{ArrayRef(values).take_front(offsets.getNumDims()),
-                        ArrayRef(values).drop_front(offsets.getNumDims()),
-                        {}};
+  auto args = llvm::map_to_vector(argIsTask,
+                                  [&](bool isTask) { return std::optional(isTask ? task : rank); });
+  ExprValues values{ArrayRef(args).take_front(offsets.getNumDims()),
+                    ArrayRef(args).drop_front(offsets.getNumDims()), kMaxIndex};
   SmallVector<int64_t> result;
   for (AffineExpr expr : offsets.getResults()) {
-    std::optional<int64_t> value = evaluation.of(expr);
+    std::optional<int64_t> value = values.of(expr);
     if (!value) {
       if (stuck)
-        *stuck = evaluation.stuck;
+        *stuck = values.stuck;
       return std::nullopt;
     }
     result.push_back(*value);

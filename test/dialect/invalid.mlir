@@ -246,3 +246,11 @@ mono.schedule @param_in_a_stage target("gfx950") grid(4 x 64) {
     %n = mono.param "N" in [1 to 4]
   }
 }
+
+// -----
+
+mono.schedule @size_of_no_axis target("gfx950") grid(4 x 64) {
+  %x = mono.operand "x" read [4, 64] : f32
+  // expected-error @below {{expected one of the 2 axes of operand 'x', from 0, but got axis 2}}
+  %n = mono.size %x axis 2 : !mono.buffer
+}

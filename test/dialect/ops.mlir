@@ -31,6 +31,8 @@ mono.schedule @all target("gfx950") grid(256 x 512) {
   %h = mono.operand "h" read [%S, 2048] : bf16
   %x = mono.operand "x" read [%S, 6144] : bf16
   %y = mono.operand "y" write [%S, 6144] : bf16
+  // CHECK: mono.size %{{.*}} axis 1 : !mono.buffer
+  %columns = mono.size %x axis 1 : !mono.buffer
   %w_o = mono.operand "w_o" read weight [6144, 2048] : bf16, #mono.mfma_rows<16>
   // CHECK: mono.operand "w" read weight [6144, 16384 floordiv symbol(%{{.*}})] : bf16, #mono.mfma_rows<16>
   %w_all = mono.operand "w" read weight [6144, 16384 floordiv symbol(%TP)] : bf16, #mono.mfma_rows<16>

@@ -360,3 +360,50 @@ mono.schedule @too_many_calls target("gfx950") grid(1 x 64) {
   %n = arith.constant 1 : index
   mono.call @much(%n) : (index) -> ()
 }
+
+// -----
+
+// Sizes of what routines are given are known once they are inlined.
+mono.routine @expect_columns(%x : !mono.buffer, %columns : index) {
+  %size = mono.size %x axis 1 : !mono.buffer
+  %same = arith.cmpi eq, %size, %columns : index
+  // expected-error @below {{expected as many columns as x has}}
+  mono.require %same, "expected as many columns as x has"
+}
+mono.schedule @sizes_of_arguments target("gfx950") grid(4 x 64) {
+  %n = mono.param "N" in [1 to 8] default 3
+  %x = mono.operand "x" read [4, %n * 16] : f32
+  %right = arith.constant 48 : index
+  %wrong = arith.constant 64 : index
+  mono.call @expect_columns(%x, %right) : (!mono.buffer, index) -> ()
+  mono.call @expect_columns(%x, %wrong) : (!mono.buffer, index) -> ()
+}
+
+// -----
+
+mono.schedule @size_by_rank target("gfx950") grid(4 x 64) {
+  %rank = mono.ranks [2]
+  %x = mono.operand "x" read [%rank + 1] : f32
+  // expected-error @below {{expected an operand, mailbox or region with a size that parameters decide}}
+  %n = mono.size %x axis 0 : !mono.buffer
+}
+
+// -----
+
+mono.schedule @sum_in_brackets_past_64_bits target("gfx950") grid(1 x 64) {
+  %n = mono.param "N" in [1 to 9223372036854775807] default 9223372036854775807
+  // expected-error @below {{expected expressions of parameters that 64 signed bits hold, but d0 + 1 leaves them}}
+  %a = mono.operand "a" read [(%n + 1) mod 64] : f32
+}
+
+// -----
+
+mono.schedule @product_in_brackets_past_64_bits target("gfx950") grid(1 x 64) {
+  %n = mono.param "N" in [1 to 9223372036854775807] default 9223372036854775807
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %c = arith.constant 0 : index
+  }
+  // expected-error @below {{expected expressions of parameters that 64 signed bits hold, but s0 * s0 leaves them}}
+  mono.stage "t" (%t) tasks [symbol(%n) * symbol(%n)] base [0] {
+  }
+}
