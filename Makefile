@@ -4,7 +4,7 @@ JOBS ?= $(shell nproc)
 export CCACHE_SLOPPINESS := pch_defines,time_macros
 export CCACHE_DIR ?= $(CURDIR)/.ccache
 
-.PHONY: demo test build configure setup format clean
+.PHONY: demo test test-long build configure setup format clean
 
 demo: setup configure
 	@echo "== building the compiler, the emulator and monorun"
@@ -16,6 +16,10 @@ demo: setup configure
 
 test: build
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -LE long
+
+# One after the other: a layer of full size takes 10 GB.
+test-long: build
+	@ctest --test-dir $(BUILD) --output-on-failure -j 1 -L long
 
 build: setup configure
 	@cmake --build $(BUILD) -j $(JOBS)

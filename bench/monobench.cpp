@@ -5,6 +5,7 @@
 #include "runtime/Error.h"
 #include "runtime/hip/HipNode.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/TargetParser/Host.h"
@@ -17,7 +18,7 @@ using namespace llvm;
 
 namespace {
 
-enum ExitStatus { Good = 0, BadInput = 1, Usage = 2, NoDevice = 3 };
+enum ExitStatus { Good = 0, Failed = 1, Usage = 2, NoDevice = 3 };
 
 constexpr StringLiteral usage =
     "usage: monobench [NAME]... [--device=emu|hip] [--json=F]\n"
@@ -100,6 +101,22 @@ void registerBenchmarks(bool onGpus) {
   mono::bench::registerLaunch();
 }
 
+/// The usual report on the console, and how many benchmarks ended in an error.
+class CountingReporter : public benchmark::BenchmarkReporter {
+public:
+  bool ReportContext(const Context &context) override { return usual->ReportContext(context); }
+  void ReportRuns(const std::vector<Run> &runs) override {
+    failures += llvm::count_if(runs, [](const Run &run) { return run.error_occurred; });
+    usual->ReportRuns(runs);
+  }
+  void Finalize() override { usual->Finalize(); }
+
+  size_t failures = 0;
+
+private:
+  std::unique_ptr<benchmark::BenchmarkReporter> usual{benchmark::CreateDefaultDisplayReporter()};
+};
+
 ExitStatus runBenchmarks(const Options &options) {
   std::string gpu = "emulated";
   if (options.device == "hip") {
@@ -118,10 +135,15 @@ ExitStatus runBenchmarks(const Options &options) {
   int count = static_cast<int>(pointers.size());
   benchmark::Initialize(&count, pointers.data());
   describeRun(gpu);
-  if (benchmark::RunSpecifiedBenchmarks() > 0)
+  CountingReporter reporter;
+  if (benchmark::RunSpecifiedBenchmarks(&reporter) == 0) {
+    errs() << "monobench: no benchmark of that name\n" << usage;
+    return Usage;
+  }
+  if (reporter.failures == 0)
     return Good;
-  errs() << "monobench: no benchmark of that name\n" << usage;
-  return Usage;
+  errs() << "monobench: " << reporter.failures << " of the benchmarks failed, see above\n";
+  return Failed;
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 #include "mono/NodeGroup.h"
 #include "mono/Status.h"
 #include "mono/mono.h"
+#include "runtime/File.h"
 
 #include "lowering/Manifest.h"
 
@@ -247,10 +248,9 @@ mono_error *mono_compile_file(const char *path, const mono_compile_options *opti
     Expected<CompileSettings> settings = compileSettings(options);
     if (!settings)
       return settings.takeError();
-    auto file = MemoryBuffer::getFile(path, /*IsText=*/true);
+    Expected<std::unique_ptr<MemoryBuffer>> file = readTextFile(path);
     if (!file)
-      return makeStatusError(MONO_FILE_ERROR, "can't open '{}': {}", path,
-                             file.getError().message());
+      return withStatus(MONO_FILE_ERROR, file.takeError());
     return compileInto(std::move(*file), *settings, kernel);
   });
 }

@@ -2,6 +2,7 @@
 #include "mono/Cache.h"
 
 #include "runtime/Error.h"
+#include "runtime/File.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -145,16 +146,6 @@ std::optional<std::vector<uint8_t>> Cache::load(const CacheKey &key) const {
   return payload->vec();
 }
 
-/// Writes and closes `file`.
-static std::error_code writeAndClose(int file, ArrayRef<uint8_t> bytes) {
-  raw_fd_ostream stream(file, /*shouldClose=*/true);
-  stream.write(reinterpret_cast<const char *>(bytes.data()), bytes.size());
-  stream.close();
-  std::error_code code = stream.error();
-  stream.clear_error(); // an error nobody saw ends the process
-  return code;
-}
-
 Error Cache::store(const CacheKey &key, ArrayRef<uint8_t> payload) const {
   std::vector<uint8_t> entry = encodeEntry(key, payload);
   if (entry.size() > settings.maxBytes)
@@ -165,19 +156,15 @@ Error Cache::store(const CacheKey &key, ArrayRef<uint8_t> payload) const {
     return makeError("can't create the cache directory '{}': {}", settings.directory,
                      code.message());
   std::string path = pathOf(key);
-  SmallString<128> temporary;
-  int file = -1;
-  if (std::error_code code =
-          sys::fs::createUniqueFile(path + "-%%%%%%%%" + kTemporary, file, temporary))
+  ErrorOr<TemporaryFile> file = TemporaryFile::create(path, kTemporary);
+  if (!file)
     return makeError("can't write to the cache directory '{}': {}", settings.directory,
-                     code.message());
-  std::error_code code = writeAndClose(file, entry);
+                     file.getError().message());
+  std::error_code code = file->write(toStringRef(entry));
   if (!code)
-    code = sys::fs::rename(temporary, path); // atomic: the last writer wins, and all wrote the same
-  if (code) {
-    sys::fs::remove(temporary);
+    code = file->keep(); // atomic: the last writer wins, and all wrote the same
+  if (code)
     return makeError("can't write the cache entry '{}': {}", path, code.message());
-  }
   evict();
   return Error::success();
 }

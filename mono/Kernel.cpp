@@ -7,6 +7,7 @@
 #include "lowering/codeobject/Comgr.h"
 #include "mono/BuildId.h"
 #include "mono/Status.h"
+#include "runtime/File.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -120,9 +121,11 @@ private:
     while (!rest.empty()) {
       auto [path, tail] = rest.split('\0');
       rest = tail;
-      ErrorOr<std::unique_ptr<MemoryBuffer>> file = MemoryBuffer::getFile(path, /*IsText=*/true);
-      if (!file)
+      Expected<std::unique_ptr<MemoryBuffer>> file = readTextFile(path);
+      if (!file) { // the compiler will say why
+        consumeError(file.takeError());
         return std::nullopt;
+      }
       imports.push_back({path.str(), digestOf((*file)->getBuffer())});
     }
     return imports;

@@ -42,6 +42,13 @@ Expected<Device *> Node::device(unsigned index) const {
   return devices[index];
 }
 
+Error Node::wait() const {
+  Error error = Error::success();
+  for (Device *device : devices)
+    error = joinErrors(std::move(error), device->synchronize());
+  return withoutRecorded(std::move(error));
+}
+
 Error Node::mapHost(void *memory, uint64_t bytes) {
   if (!emulated)
     return makeStatusError(MONO_INVALID_ARGUMENT,
@@ -67,7 +74,9 @@ Error Node::unmapHost(void *memory) {
   if (--known->second.uses > 0)
     return Error::success();
   hostRanges.erase(known);
-  return withStatus(MONO_INTERNAL_ERROR, emulated->machine().unmapHost(memory));
+  Error error = withStatus(MONO_DEVICE_ERROR, wait());
+  return joinErrors(std::move(error),
+                    withStatus(MONO_INTERNAL_ERROR, emulated->machine().unmapHost(memory)));
 }
 
 } // namespace mono::facade

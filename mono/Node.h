@@ -23,8 +23,13 @@ public:
   llvm::Expected<Device *> device(unsigned index) const;
   llvm::ArrayRef<Device *> all() const { return devices; }
 
+  /// Waits for the own streams of all devices. What goes wrong in launches of groups is not
+  /// returned: the groups know it.
+  llvm::Error wait() const;
+
   /// Lets the emulated devices reach host memory; see mono_map_host().
   llvm::Error mapHost(void *memory, uint64_t bytes);
+  /// Launches that were started before may still use it.
   llvm::Error unmapHost(void *memory);
 
   /// Held by whoever uses the devices.

@@ -21,6 +21,8 @@ NodeGroup::make(const CompiledKernel &kernel, std::shared_ptr<Node> node, GroupO
     return makeStatusError(MONO_INVALID_ARGUMENT,
                            "kernel '{}' was compiled for {} ranks, but the node has {} devices",
                            kernel.manifest.kernel, kernel.manifest.ranks, node->size());
+  if (Error error = node->wait())
+    return withStatus(MONO_DEVICE_ERROR, std::move(error));
   options.poisonOutputs = false;
   Expected<Group> group = Group::create(node->all(), kernel.codeObject, std::move(options));
   if (!group)
@@ -39,16 +41,9 @@ NodeGroup::createSharing(std::shared_ptr<const CompiledKernel> kernel, const Nod
   return make(*kernel, other.node, {.sharedWith = &other.group});
 }
 
-static Error waitFor(const Node &node) {
-  Error error = Error::success();
-  for (Device *device : node.all())
-    error = joinErrors(std::move(error), device->synchronize());
-  return error;
-}
-
 NodeGroup::~NodeGroup() {
   std::lock_guard lock(node->mutex);
-  consumeError(waitFor(*node));   // the owner could have asked
+  consumeError(node->wait());     // the owner could have asked
   Group ended = std::move(group); // frees its memory while the node is locked
 }
 
@@ -71,9 +66,10 @@ Error NodeGroup::bind(unsigned rank, StringRef name, void *memory, uint64_t byte
 }
 
 Error NodeGroup::checkLaunch() const {
-  if (!failure.empty())
+  if (!group.failure().empty())
     return makeStatusError(MONO_DEVICE_ERROR,
-                           "the group is broken by an earlier launch; make a new one: {}", failure);
+                           "the group is broken by an earlier launch; make a new one: {}",
+                           group.failure());
   if (unbound == 0)
     return Error::success();
   const std::vector<Operand> &operands = group.manifest().operands;
@@ -82,31 +78,36 @@ Error NodeGroup::checkLaunch() const {
                          operands[first % operands.size()].name, first / operands.size());
 }
 
-Error NodeGroup::remember(Error error) {
-  if (!error)
-    return error;
-  failure = toString(std::move(error));
-  return makeStatusError(MONO_DEVICE_ERROR, "{}", failure);
-}
-
 Error NodeGroup::launch(const StreamHandle *streams) {
   std::lock_guard lock(node->mutex);
   if (Error error = checkLaunch())
     return error;
-  return remember(
-      group.enqueue(ArrayRef(streams ? streams : ownStreams.data(), ownStreams.size())));
+  if (Error error = group.prepare())
+    return withStatus(MONO_DEVICE_ERROR, std::move(error));
+  Error error = group.enqueue(ArrayRef(streams ? streams : ownStreams.data(), ownStreams.size()));
+  // If it is whole, nothing was started: it can't be on these streams.
+  return withStatus(group.failure().empty() ? MONO_INVALID_ARGUMENT : MONO_DEVICE_ERROR,
+                    std::move(error));
 }
 
 Error NodeGroup::synchronize() {
   std::lock_guard lock(node->mutex);
-  if (Error error = waitFor(*node))
-    return remember(std::move(error));
-  return remember(group.check());
+  Error error = node->wait();
+  if (error && group.failure().empty())
+    return withStatus(MONO_DEVICE_ERROR, std::move(error));
+  consumeError(std::move(error)); // the group knows it
+  return checkEnded();
 }
 
 Error NodeGroup::check() {
   std::lock_guard lock(node->mutex);
-  return remember(group.check());
+  return checkEnded();
+}
+
+Error NodeGroup::checkEnded() {
+  if (!group.failure().empty())
+    return makeStatusError(MONO_DEVICE_ERROR, "{}", group.failure());
+  return withStatus(MONO_DEVICE_ERROR, group.check());
 }
 
 } // namespace mono::facade

@@ -24,11 +24,12 @@ public:
 
   /// Lets an operand be memory of the caller.
   llvm::Error bind(unsigned rank, llvm::StringRef operand, void *memory, uint64_t bytes);
-  /// Starts all ranks; `streams` has one a rank, or is null for the node's own.
+  /// Starts all ranks; `streams` has one a rank, or is null for the node's own. An error that
+  /// leaves nothing started does not break the group.
   llvm::Error launch(const StreamHandle *streams);
-  /// Waits for the node's own streams, then check().
+  /// Waits for the node's own streams, then check(). Failures of other groups are left to them.
   llvm::Error synchronize();
-  /// What the watchdogs of launches that have ended recorded.
+  /// Why the group is broken, or what the watchdogs of launches that have ended recorded.
   llvm::Error check();
 
 private:
@@ -36,14 +37,13 @@ private:
   static llvm::Expected<std::unique_ptr<NodeGroup>>
   make(const CompiledKernel &kernel, std::shared_ptr<Node> node, GroupOptions options);
   llvm::Error checkLaunch() const;
-  llvm::Error remember(llvm::Error error);
+  llvm::Error checkEnded();
 
   std::shared_ptr<Node> node; // outlives the group
   Group group;
   std::vector<StreamHandle> ownStreams; // null for each rank
   std::vector<bool> bound;              // [rank][operand]
   size_t unbound;                       // how many of them are not
-  std::string failure;                  // why the group is broken
 };
 
 } // namespace mono::facade

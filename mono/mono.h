@@ -35,7 +35,8 @@ extern "C" {
 #endif
 
 /* Grows when a program built against an older header could misread something. Structures grow at
- * their end; those that the caller fills in begin with their size. */
+ * their end; those that the caller fills in begin with their size. Frozen are those that
+ * lie in arrays or inside of others: mono_parameter, mono_workspace_size and mono_workspace. */
 #define MONO_ABI_VERSION 1
 
 /* MONO_ABI_VERSION of the library: compare it with the header's before anything else. */
@@ -184,7 +185,8 @@ typedef enum mono_memory MONO_OPEN {
 
 /* Device memory, for programs that have no allocator of their own. Fresh memory has no contents:
  * the emulator reports it when it is read before it is written. Copies are complete on return, and
- * ordered with launches on the node's own streams only. */
+ * ordered with launches on the node's own streams only: they come behind what was launched there,
+ * and are not made when that fails. Freeing and unmapping wait for it, too. */
 MONO_API mono_error *mono_allocate(mono_node *node, uint32_t device, uint64_t bytes,
                                    mono_memory kind, void **memory);
 MONO_API mono_error *mono_free(mono_node *node, uint32_t device, void *memory);
@@ -235,15 +237,19 @@ MONO_API mono_error *mono_group_bind(mono_group *group, uint32_t rank, const cha
  * node's own streams, the only ones the emulator has. Every operand of every rank must be bound.
  * Allocates no device memory, needs no reset between launches, and may be captured in a graph once
  * a launch was made after the last mono_group_bind(). Two launches of a group must not overlap on a
- * device: give them one stream, or streams that events order. */
+ * device: give them one stream, or streams that events order. An error that left nothing started
+ * does not break the group. */
 MONO_API mono_error *mono_group_launch(mono_group *group, void *const *streams);
 /* Waits for the launches on the node's own streams, other groups' included, and reports what went
- * wrong in them. On the emulator the launches run in this call. A group whose launch failed is
- * broken, since its ranks may disagree about what was exchanged: make a new one. */
+ * wrong in those of this group, or of one that shares its workspace, whoever waited for them first.
+ * On the emulator launches run in this call, or in one that copies, frees, unmaps, or makes or
+ * destroys a group. A group whose launch failed is broken, since its ranks may disagree about what
+ * was exchanged: make a new one. So is one whose launch was stopped because another one failed, on
+ * the emulator behind it, on a GPU on the same stream. */
 MONO_API mono_error *mono_group_synchronize(mono_group *group);
 /* For launches on streams of the caller, when these have ended: what the watchdogs of a kernel that
- * was compiled with watchdog_cycles have recorded, as mono_group_synchronize() reports it. Without
- * watchdogs it does nothing. */
+ * was compiled with watchdog_cycles have recorded, as mono_group_synchronize() reports it, or why
+ * the group is broken already. */
 MONO_API mono_error *mono_group_check(mono_group *group);
 
 #ifdef __cplusplus

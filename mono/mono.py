@@ -113,11 +113,16 @@ def _signatures():
     }
 
 
-def _library_path():
-    if "MONO_LIBRARY" in os.environ:
-        return os.environ["MONO_LIBRARY"]
+def _open_library():
+    """The file MONO_LIBRARY names, else the one beside this module, else what the loader finds."""
     beside = pathlib.Path(__file__).resolve().parent / "libmono.so.1"
-    return str(beside) if beside.exists() else "libmono.so.1"
+    path = os.environ.get("MONO_LIBRARY") or str(beside if beside.exists() else beside.name)
+    try:
+        return ctypes.CDLL(path)
+    except OSError as error:
+        where = ("which MONO_LIBRARY names" if os.environ.get("MONO_LIBRARY") else
+                 f"expected it as {beside}, in the path of the loader, or where MONO_LIBRARY says")
+        raise ImportError(f"can't load {path}, {where}: {error}") from None
 
 
 def _check(error, *_):
@@ -131,7 +136,7 @@ def _check(error, *_):
 
 
 def _load():
-    library = ctypes.CDLL(_library_path())
+    library = _open_library()
     for name, (result, arguments) in _signatures().items():
         function = getattr(library, name)
         function.argtypes = arguments
@@ -386,6 +391,7 @@ class Group(_Handle):
         `shared_with`: a group on the same node whose workspace this one uses, taking turns."""
         self.kernel, self.node = kernel, node
         self._bound = {}
+        self._replaced = []  # what launches that are under way may still use
         if shared_with is not None:
             if workspaces is not None or shared_with.node is not node:
                 raise Error(INVALID_ARGUMENT, "expected no workspaces and the same node for a group "
@@ -402,7 +408,8 @@ class Group(_Handle):
 
     def bind(self, rank, operand, data):
         """Lets an operand be an address, a tensor with DLPack, or a writable buffer, which the group
-        keeps alive. It must be in the operand's layout. Host memory is for emulated devices only."""
+        keeps alive: what was bound before, until synchronize() or check(), since launches may still
+        use it. It must be in the operand's layout. Host memory is for emulated devices only."""
         if operand not in self.kernel.operands:
             raise Error(INVALID_ARGUMENT, f"kernel '{self.kernel.name}' has no operand '{operand}'; "
                         f"it has {', '.join(self.kernel.operands)}")
@@ -414,7 +421,9 @@ class Group(_Handle):
         except Error:
             self._release(memory)
             raise
-        self._release(self._bound.pop((rank, operand), None))
+        old = self._bound.get((rank, operand))
+        if old is not None and old.owner is not None:
+            self._replaced.append(old)
         self._bound[rank, operand] = memory
 
     def launch(self, streams=None):
@@ -427,19 +436,32 @@ class Group(_Handle):
         return _lib.mono_group_launch(self, (ctypes.c_void_p * len(streams))(*streams))
 
     def synchronize(self):
-        """Waits for the launches on the node's own streams; emulated ones run here."""
-        _lib.mono_group_synchronize(self)
+        """Waits for the launches on the node's own streams; emulated ones run here. Those on streams
+        of the caller must have ended, if anything was bound anew."""
+        try:
+            _lib.mono_group_synchronize(self)
+        finally:
+            self._release_replaced()
 
     def check(self):
         """What watchdogs recorded, once the streams given to launch() have ended."""
-        _lib.mono_group_check(self)
+        try:
+            _lib.mono_group_check(self)
+        finally:
+            self._release_replaced()
 
     def close(self):
         super().close()
         for memory in self._bound.values():
             self._release(memory)
         self._bound = {}
+        self._release_replaced()
+
+    def _release_replaced(self):
+        for memory in self._replaced:
+            self._release(memory)
+        self._replaced = []
 
     def _release(self, memory):
-        if memory is not None and memory.on_host and self.node._as_parameter_:
+        if memory.on_host and self.node._as_parameter_:
             _lib.mono_unmap_host(self.node, memory.address)

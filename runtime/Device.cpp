@@ -1,10 +1,16 @@
-// Ownership of device memory, and launches that are started once.
+// Ownership of device memory, launches that are started once, and their errors.
 #include "runtime/Device.h"
 #include "runtime/Error.h"
 
 using namespace llvm;
 
 namespace mono {
+
+char RecordedLaunchError::ID;
+
+Error withoutRecorded(Error error) {
+  return handleErrors(std::move(error), [](const RecordedLaunchError &) {});
+}
 
 Expected<DeviceBuffer> DeviceBuffer::allocate(Device &device, uint64_t bytes, StringRef name,
                                               MemoryKind kind) {

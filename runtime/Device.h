@@ -2,6 +2,8 @@
 // gfx950 emulator (EmulatorDevice.h) and HIP (hip/); nothing above this file knows which.
 #pragma once
 
+#include "runtime/LaunchFailure.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -77,6 +79,9 @@ struct LaunchConfig {
   /// All workgroups must be resident together, because they wait for each other. A grid that does
   /// not fit is an error, at the latest when the launch runs.
   bool resident = false;
+  /// Where the device records what goes wrong once a launch has been started; may be null. On HIP
+  /// only launches on the device's own stream are followed.
+  std::shared_ptr<LaunchFailure> failure = nullptr;
 };
 
 /// A launch that has been checked and whose arguments are fixed. Its kernel's code object and its
@@ -112,9 +117,12 @@ public:
   /// frees it (DeviceBuffer does).
   virtual llvm::Expected<DevicePtr> allocate(uint64_t bytes, llvm::StringRef name,
                                              MemoryKind kind) = 0;
+  /// Launches that were started on the device's own stream end first, and may still use it.
   virtual llvm::Error free(DevicePtr ptr) = 0;
 
-  /// Copies and fills are complete when the call returns. Ranges outside one allocation are errors.
+  /// Copies and fills come behind the launches that were started on the device's own stream, and
+  /// are complete when the call returns. Errors: ranges outside one allocation, and what goes wrong
+  /// in those launches.
   virtual llvm::Error write(DevicePtr to, llvm::ArrayRef<uint8_t> from) = 0;
   /// On the emulator, reading bytes nobody wrote is an error.
   virtual llvm::Error read(DevicePtr from, llvm::MutableArrayRef<uint8_t> to) = 0;
@@ -132,7 +140,8 @@ public:
   /// Prepares and starts a launch. Launches on one stream run in order, launches of different
   /// devices run at the same time.
   llvm::Error launch(const LaunchConfig &config, StreamHandle stream = nullptr);
-  /// Waits until all launches on `stream` have ended and returns what went wrong in them.
+  /// Waits until all launches on `stream` have ended and returns what went wrong in them: a
+  /// RecordedLaunchError if it has been recorded for each of them.
   virtual llvm::Error synchronize(StreamHandle stream) = 0;
   /// The same for this device's own stream.
   llvm::Error synchronize() { return synchronize(nullptr); }

@@ -1,6 +1,9 @@
 // Device calls mapped to the emulated machine.
 #include "runtime/EmulatorDevice.h"
 #include "runtime/Error.h"
+#include "runtime/Gfx950.h"
+
+#include "llvm/ADT/STLExtras.h"
 
 #include <map>
 
@@ -61,7 +64,7 @@ private:
 /// Starting it only queues it: see EmulatorNode::pending.
 class EmulatorNode::EmulatedLaunch : public PreparedLaunch {
 public:
-  EmulatedLaunch(EmulatorNode &node, emu::Launch launch) : node(node), launch(std::move(launch)) {}
+  EmulatedLaunch(EmulatorNode &node, Pending launch) : node(node), launch(std::move(launch)) {}
   Error start(StreamHandle stream) override {
     if (stream)
       return makeError("the emulator has no streams, expected a null stream");
@@ -71,14 +74,13 @@ public:
 
 private:
   EmulatorNode &node;
-  emu::Launch launch;
+  Pending launch;
 };
 
 class EmulatorNode::EmulatorDevice : public Device {
 public:
   EmulatorDevice(EmulatorNode &node, unsigned rank) : node(node), rank(rank) {
-    // One MI355X: 256 compute units of 160 KB LDS (CDNA4 ISA 11.1).
-    facts = {"emulated MI355X", "gfx950", 256, 163840};
+    facts = {"emulated MI355X", "gfx950", gfx950::computeUnits, gfx950::ldsBytes};
   }
 
   const DeviceProperties &properties() const override { return facts; }
@@ -92,19 +94,26 @@ public:
     return ptr;
   }
   Error free(DevicePtr ptr) override {
+    Error error = withoutRecorded(node.runPending()); // the memory goes anyway
     peerVisible.erase(ptr);
-    return machine().free(rank, ptr);
+    return joinErrors(std::move(error), machine().free(rank, ptr));
   }
   Error write(DevicePtr to, ArrayRef<uint8_t> from) override {
-    return machine().write(rank, to, from);
+    Error error = node.runPending();
+    return error ? std::move(error) : machine().write(rank, to, from);
   }
   Error read(DevicePtr from, MutableArrayRef<uint8_t> to) override {
-    return machine().read(rank, from, to);
+    Error error = node.runPending();
+    return error ? std::move(error) : machine().read(rank, from, to);
   }
   Error fill(DevicePtr to, uint8_t value, uint64_t bytes) override {
-    return machine().fill(rank, to, value, bytes);
+    Error error = node.runPending();
+    return error ? std::move(error) : machine().fill(rank, to, value, bytes);
   }
-  Error poison(DevicePtr to, uint64_t bytes) override { return machine().poison(rank, to, bytes); }
+  Error poison(DevicePtr to, uint64_t bytes) override {
+    Error error = node.runPending();
+    return error ? std::move(error) : machine().poison(rank, to, bytes);
+  }
 
   Expected<std::unique_ptr<LoadedCodeObject>> load(ArrayRef<uint8_t> codeObject) override {
     Expected<emu::Module *> module = machine().load(rank, codeObject);
@@ -131,16 +140,13 @@ public:
     launch.dynamicLdsBytes = static_cast<uint32_t>(config.dynamicLdsBytes);
     launch.kernarg = config.kernargs.vec();
     launch.resident = config.resident;
-    return std::make_unique<EmulatedLaunch>(node, std::move(launch));
+    return std::make_unique<EmulatedLaunch>(node, Pending{std::move(launch), config.failure});
   }
 
   using Device::synchronize;
-  Error synchronize(StreamHandle) override {
-    std::vector<emu::Launch> launches = std::exchange(node.pending, {});
-    return launches.empty() ? Error::success() : machine().run(launches);
-  }
+  Error synchronize(StreamHandle) override { return node.runPending(); }
 
-  /// Launches run inside of synchronize(), so there is none to write beside.
+  /// Launches run only while somebody waits for them, so there is none to write beside.
   Error writeAside(ArrayRef<Patch> patches) override {
     for (const Patch &patch : patches)
       if (Error error = machine().copy(patch.to, reinterpret_cast<uint64_t>(patch.from.data()),
@@ -201,5 +207,38 @@ std::vector<Device *> EmulatorNode::devices() const {
 }
 
 emu::Machine &EmulatorNode::machine() { return emulator; }
+
+/// Tells the owner of each launch that did not end whole; false if one has none.
+bool EmulatorNode::recordFailure(ArrayRef<Pending> launches, ArrayRef<emu::LaunchEnd> ends,
+                                 const std::string &text) {
+  bool isRecorded = true;
+  auto record = [&](emu::LaunchEnd end, const std::string &why) {
+    for (auto [launch, ended] : zip_equal(launches, ends))
+      if (ended == end && launch.failure)
+        launch.failure->record(why);
+      else
+        isRecorded &= ended != end;
+  };
+  // Those that failed first: another rank of the same group may just have been stopped.
+  record(emu::LaunchEnd::Failed, text);
+  record(emu::LaunchEnd::Stopped, "stopped, because another launch failed: " + text);
+  return isRecorded;
+}
+
+Error EmulatorNode::runPending() {
+  std::vector<Pending> started = std::exchange(pending, {});
+  if (started.empty())
+    return Error::success();
+  std::vector<emu::Launch> launches;
+  for (Pending &each : started)
+    launches.push_back(std::move(each.launch));
+  std::vector<emu::LaunchEnd> ends;
+  Error error = emulator.run(launches, &ends);
+  if (!error)
+    return Error::success();
+  std::string text = toString(std::move(error));
+  return recordFailure(started, ends, text) ? make_error<RecordedLaunchError>(text)
+                                            : makeError("{}", text);
+}
 
 } // namespace mono

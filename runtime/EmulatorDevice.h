@@ -30,7 +30,15 @@ private:
   std::vector<std::unique_ptr<EmulatorDevice>> members;
   /// Started but not yet run: the machine runs the launches of all ranks together, which happens
   /// when somebody waits for one of them.
-  std::vector<emu::Launch> pending;
+  struct Pending {
+    emu::Launch launch;
+    std::shared_ptr<LaunchFailure> failure; ///< may be null
+  };
+  std::vector<Pending> pending;
+  /// Runs them, and records what goes wrong with those it concerns.
+  llvm::Error runPending();
+  static bool recordFailure(llvm::ArrayRef<Pending> launches, llvm::ArrayRef<emu::LaunchEnd> ends,
+                            const std::string &text);
 };
 
 } // namespace mono

@@ -138,6 +138,7 @@ Error Group::prepare(Member &member) {
   config.dynamicLdsBytes = contract.dynamicLdsBytes;
   config.kernargs = arguments;
   config.resident = true;
+  config.failure = member.exchange->failure;
   Expected<std::unique_ptr<PreparedLaunch>> prepared = member.device->prepare(config);
   if (!prepared)
     return addContext(prepared.takeError(), fmt::format("rank {}", member.rank));
@@ -146,8 +147,9 @@ Error Group::prepare(Member &member) {
 }
 
 Error Group::prepare() {
-  if (const std::string &failure = members.front().exchange->failure; !failure.empty())
-    return makeError("the group is broken by an earlier launch and must be made anew: {}", failure);
+  if (!failure().empty())
+    return makeError("the group is broken by an earlier launch and must be made anew: {}",
+                     failure());
   for (Member &member : members)
     if (Error error = prepare(member))
       return error;
@@ -180,16 +182,16 @@ Error Group::startAll(ArrayRef<StreamHandle> streams) {
     error = addContext(std::move(error), fmt::format("rank {}", members[i].rank));
     if (i == 0) // nothing has happened
       return error;
-    return breakWith(joinErrors(std::move(error), release(members[i], streams[i])));
+    error = breakWith(std::move(error));
+    return joinErrors(std::move(error), release(members[i], streams[i]));
   }
   return Error::success();
 }
 
 Error Group::breakWith(Error error) {
-  std::string failure = toString(std::move(error));
-  for (Member &member : members)
-    member.exchange->failure = failure;
-  return makeError("{}", failure);
+  std::string text = toString(std::move(error));
+  members.front().exchange->failure->record(text);
+  return makeError("{}", text);
 }
 
 Error Group::checkWatchdogs() {

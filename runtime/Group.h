@@ -107,6 +107,10 @@ public:
   /// Where a slot of a mailbox lies on a rank of this process that owns it; 0 for other ranks.
   DevicePtr slotMemory(unsigned rank, const Mailbox &mailbox, unsigned slot) const;
 
+  /// Why every later launch is an error: what went wrong in one of this group, or of those that
+  /// share its mailboxes. Empty while nothing did.
+  const std::string &failure() const { return members.front().exchange->failure->text(); }
+
   /// Launches every rank of this process and waits for them. Every operand must be bound. May be
   /// called again without any reset: the kernel advances its epoch words itself. After a launch
   /// that failed the group is broken, and those that share its mailboxes, because its ranks may be
@@ -140,7 +144,8 @@ private:
     uint64_t deviceBytes = 0;              ///< of the device mailboxes
     uint64_t peerSlotBytes = 0;            ///< from a slot of the peer mailboxes to the next
     std::array<uint8_t, 32> identity = {}; ///< of a joined group, the same on all ranks
-    std::string failure; ///< of a launch; the ranks may be at different epochs since
+    /// Of a launch, the same on all ranks of this process; they may be at different epochs since.
+    std::shared_ptr<LaunchFailure> failure;
   };
   /// A rank of this process.
   struct Member {

@@ -79,7 +79,8 @@ static Expected<std::vector<ipc::GroupCard>> exchangeCards(ipc::Rendezvous &rend
   return cards;
 }
 
-/// Success on all ranks or an error on all.
+/// Success on all ranks or an error on all. The verdicts may have reached some ranks when another
+/// one is lost, so nobody acts on them before all have confirmed that they know them.
 static Error agree(ipc::Rendezvous &rendezvous, Error mine) {
   std::string text = toString(std::move(mine));
   ArrayRef<uint8_t> bytes = arrayRefFromStringRef(text);
@@ -89,7 +90,7 @@ static Error agree(ipc::Rendezvous &rendezvous, Error mine) {
   for (unsigned rank = 0; rank < all->size(); ++rank)
     if (!(*all)[rank].empty())
       return makeError("rank {}: {}", rank, toStringRef((*all)[rank]));
-  return Error::success();
+  return rendezvous.confirm();
 }
 
 Expected<Group> Group::join(Device &device, ArrayRef<uint8_t> codeObject,

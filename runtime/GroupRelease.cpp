@@ -29,7 +29,7 @@ Error Group::release(Member &missing, StreamHandle stream) {
   Expected<uint32_t> finished = finishedLaunches(missing);
   if (!finished)
     return finished.takeError();
-  uint32_t tag = *finished + 1;
+  uint32_t tag = contract.nextTag(*finished);
   std::vector<std::vector<uint8_t>> slots;
   std::vector<Patch> patches;
   slots.reserve(contract.mailboxes.size());

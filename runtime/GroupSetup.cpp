@@ -112,6 +112,8 @@ Error Group::addMember(unsigned rank, Device &device, ArrayRef<uint8_t> codeObje
 /// Mailboxes, epoch words and a peer table of the group's own, all zero.
 Error Group::makeExchange(Member &member) {
   member.exchange = std::make_shared<Exchange>();
+  member.exchange->failure =
+      members.empty() ? std::make_shared<LaunchFailure>() : members.front().exchange->failure;
   member.exchange->deviceBytes = contract.deviceMailboxBytes;
   member.exchange->peerSlotBytes = contract.peerSlotBytes();
   if (Error error = options.workspaces.empty()

@@ -1,23 +1,25 @@
 // Parsing and checking of manifest text. What concerns the ELF around it is in CodeObject.cpp.
 #include "runtime/Manifest.h"
 
+#include "runtime/Gfx950.h"
 #include "runtime/Json.h"
 #include "runtime/Watchdog.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <numeric>
+
 using namespace llvm;
 
 namespace mono {
 
-// Bounds of what any schedule can ask for: 288 GB of HBM, 8 GPUs a node, 16 waves a workgroup and
-// 160 KB of LDS (CDNA4 ISA 4.3 and 11.1).
+// Bounds of what any schedule can ask for: more than HBM holds, and 8 GPUs a node.
 static constexpr int64_t maxBytes = int64_t(1) << 40;
 static constexpr int64_t maxCtas = 1 << 20;
-static constexpr int64_t maxThreads = 1024;
+static constexpr int64_t maxThreads = gfx950::maxWorkgroupSize;
 static constexpr int64_t maxRanks = 8;
-static constexpr int64_t maxLdsBytes = 163840;
+static constexpr int64_t maxLdsBytes = gfx950::ldsBytes;
 static constexpr size_t maxDimensions = 8;
 
 /// Reads a string that must be one of `names` and sets `out` to the value at the same place.
@@ -134,6 +136,9 @@ static Region readRegion(JsonFields &fields, const Manifest &manifest) {
   fields.integer("first_stage", region.firstStage, 0, lastStage);
   fields.integer("last_stage", region.lastStage, region.firstStage, lastStage);
   checkType(fields, region.type);
+  if (!fields.failed() && region.type.shape.empty())
+    fields.fail(fmt::format("region '{}': expected a shape of at least 1 dimension, but got none",
+                            region.name));
   if (fields.failed())
     return region;
   uint64_t row = region.payloadRowBytes();
@@ -347,6 +352,14 @@ unsigned Manifest::peerSlots() const {
     if (mailbox.scope == MailboxScope::Peers)
       slots = std::max(slots, mailbox.slots);
   return slots;
+}
+
+uint32_t Manifest::nextTag(uint32_t finished) const {
+  uint64_t turn = 1;
+  for (const Mailbox &mailbox : mailboxes)
+    if (mailbox.scope == MailboxScope::Peers && turn <= UINT32_MAX)
+      turn = std::lcm(turn, uint64_t(mailbox.slots));
+  return finished < UINT32_MAX / turn * turn ? finished + 1 : 1;
 }
 
 const int64_t *Manifest::param(StringRef name) const {

@@ -108,6 +108,9 @@ struct Manifest {
   const int64_t *param(llvm::StringRef name) const;
   /// Slots of the peers mailbox that has most of them; 1 if there are none.
   unsigned peerSlots() const;
+  /// The tag of the launch behind `finished` launches, as the kernels count (docs/manifest.md): the
+  /// next number, or 1 after the largest multiple of the slots of all peers mailboxes.
+  uint32_t nextTag(uint32_t finished) const;
   /// Bytes of one slot of all peers mailboxes.
   uint64_t peerSlotBytes() const { return peerMailboxBytes / peerSlots(); }
   /// Bytes of the peer table: an address a rank, then the bytes from a slot to the next.

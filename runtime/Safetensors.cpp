@@ -1,6 +1,5 @@
 // Strict reader and writer of the safetensors format.
 #include "runtime/Safetensors.h"
-#include "runtime/File.h"
 #include "runtime/Json.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -303,18 +302,8 @@ Expected<std::string> formatSafetensors(ArrayRef<TensorView> tensors,
   return file;
 }
 
-SafetensorsWriter::SafetensorsWriter(std::string path, sys::fs::TempFile file, uint64_t dataBytes)
+SafetensorsWriter::SafetensorsWriter(std::string path, TemporaryFile file, uint64_t dataBytes)
     : path(std::move(path)), file(std::move(file)), missing(dataBytes) {}
-
-SafetensorsWriter::SafetensorsWriter(SafetensorsWriter &&other)
-    : path(std::move(other.path)), file(std::move(other.file)), missing(other.missing) {
-  other.file.reset();
-}
-
-SafetensorsWriter::~SafetensorsWriter() {
-  if (file)
-    consumeError(file->discard());
-}
 
 Error checkSafetensorsTarget(StringRef path) {
   if (sys::fs::exists(path) && !sys::fs::is_regular_file(path))
@@ -335,9 +324,9 @@ SafetensorsWriter::create(StringRef path, ArrayRef<TensorView> tensors,
   if (Error error = checkSafetensorsTarget(path))
     return std::move(error);
   // Beside its final place, so that the last step is a rename.
-  Expected<sys::fs::TempFile> file = sys::fs::TempFile::create(path + ".%%%%%%%%");
+  ErrorOr<TemporaryFile> file = TemporaryFile::create(path, "", /*removeOnSignal=*/true);
   if (!file)
-    return addContext(file.takeError(), path);
+    return makeError("{}: {}", path, file.getError().message());
   SafetensorsWriter writer(path.str(), std::move(*file), start->dataBytes);
   if (Error error = writer.write(start->text))
     return error;
@@ -345,14 +334,8 @@ SafetensorsWriter::create(StringRef path, ArrayRef<TensorView> tensors,
 }
 
 Error SafetensorsWriter::write(StringRef bytes) {
-  raw_fd_ostream out(file->FD, /*shouldClose=*/false);
-  out << bytes;
-  out.flush();
-  if (!out.has_error())
-    return Error::success();
-  std::error_code error = out.error();
-  out.clear_error();
-  return makeError("{}: {}", path, error.message());
+  std::error_code code = file.write(bytes);
+  return code ? makeError("{}: {}", path, code.message()) : Error::success();
 }
 
 Error SafetensorsWriter::append(ArrayRef<uint8_t> bytes) {
@@ -366,9 +349,8 @@ Error SafetensorsWriter::append(ArrayRef<uint8_t> bytes) {
 Error SafetensorsWriter::finish() {
   if (missing != 0)
     return makeError("{}: expected {} more bytes of data", path, missing);
-  Error error = file->keep(path);
-  file.reset();
-  return addContext(std::move(error), path);
+  std::error_code code = file.keep();
+  return code ? makeError("{}: {}", path, code.message()) : Error::success();
 }
 
 Error writeSafetensors(StringRef path, ArrayRef<TensorView> tensors,

@@ -2,6 +2,7 @@
 // with dtype, shape and data_offsets of each tensor, then the data without holes.
 #pragma once
 
+#include "runtime/File.h"
 #include "runtime/Layout.h"
 
 #include "llvm/Support/FileSystem.h"
@@ -92,7 +93,7 @@ llvm::Expected<std::string> formatSafetensors(llvm::ArrayRef<TensorView> tensors
 llvm::Error checkSafetensorsTarget(llvm::StringRef path);
 
 /// Writes a file whose data need not be in memory at once: the header first, then the data in the
-/// order of the tensors. The file appears complete or not at all.
+/// order of the tensors. The file appears complete or, when it is not finished, not at all.
 class SafetensorsWriter {
 public:
   /// Writes the header for tensors of these names, dtypes and shapes; their `data` are not looked
@@ -100,10 +101,8 @@ public:
   static llvm::Expected<SafetensorsWriter>
   create(llvm::StringRef path, llvm::ArrayRef<TensorView> tensors,
          const std::map<std::string, std::string> &metadata);
-  SafetensorsWriter(SafetensorsWriter &&other);
+  SafetensorsWriter(SafetensorsWriter &&) = default;
   SafetensorsWriter &operator=(SafetensorsWriter &&) = delete;
-  /// What is not finished leaves no file.
-  ~SafetensorsWriter();
 
   /// Appends the next bytes of data.
   llvm::Error append(llvm::ArrayRef<uint8_t> bytes);
@@ -111,12 +110,12 @@ public:
   llvm::Error finish();
 
 private:
-  SafetensorsWriter(std::string path, llvm::sys::fs::TempFile file, uint64_t dataBytes);
+  SafetensorsWriter(std::string path, TemporaryFile file, uint64_t dataBytes);
   llvm::Error write(llvm::StringRef bytes);
 
   std::string path;
-  std::optional<llvm::sys::fs::TempFile> file; ///< none once finished or moved from
-  uint64_t missing;                            ///< bytes of data still to come
+  TemporaryFile file;
+  uint64_t missing; ///< bytes of data still to come
 };
 
 /// Writes such a file; it appears complete or not at all.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the runtime, the emulated HIP library, the public interface and their tests with sanitizers
+# Builds the runtime, the emulator, its HIP library, the public interface and their tests with sanitizers
 # and runs the tests: usage: test/sanitize.sh asan|tsan [JOBS]. LLVM and MLIR are the distribution's,
 # without sanitizers, and so is the compiler here, which both kinds share in one build folder.
 set -eu
@@ -11,7 +11,8 @@ build=build-sanitize
 
 tests="runtime_test hip_device_test ipc_test device_conformance_test hip_machine_memory_test
   watchdog_test process_faults_test launch_failure_test cache_test compile_cache_test jit_test
-  jit_hip_test jit_stress_test"
+  jit_hip_test jit_stress_test emulator_test emulator_order_test
+  kernel_test valu_test"
 examples="01_scale 02_jit 02b_jit 03_eight_processes 04_graph_replay 06_all_reduce"
 cmake --preset "$kind" >"$build.log" || { cat "$build.log"; exit 1; }
 rm -f "$build.log"

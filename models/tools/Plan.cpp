@@ -4,6 +4,8 @@
 #include "models/tools/Source.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Errc.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
 using namespace llvm;
@@ -79,13 +81,23 @@ Error checkMailboxes(const RunOptions &options, const Manifest &manifest) {
   return Error::success();
 }
 
+/// A trace is written where it is, which may be a device or a pipe.
+Error checkTraceTarget(const std::string &path) {
+  StringRef folder = sys::path::parent_path(path);
+  std::string written = sys::fs::exists(path) ? path : folder.empty() ? "." : folder.str();
+  std::error_code code = sys::fs::access(written, sys::fs::AccessMode::Write);
+  if (!code && sys::fs::is_directory(path))
+    code = make_error_code(errc::is_a_directory);
+  return code ? makeError("can't write '{}': {}", path, code.message()) : Error::success();
+}
+
 /// What will be written after the run can be written, as far as one can tell before.
 Error checkTargets(const RunOptions &options) {
   for (const std::string &path : {options.outputs, options.dumpFile})
     if (!path.empty())
       if (Error error = checkSafetensorsTarget(path))
         return error;
-  return Error::success();
+  return options.trace.empty() ? Error::success() : checkTraceTarget(options.trace);
 }
 
 } // namespace

@@ -20,15 +20,20 @@ ProgressStyle ProgressStyle::ofStderr() {
   return style;
 }
 
-Progress::Progress(raw_ostream *out, ProgressStyle style) : out(out), style(style) {
-  if (out)
-    teller = std::thread([this] { tellUntilFinished(); });
-}
+Progress::Progress(raw_ostream *out, ProgressStyle style) : out(out), style(style) {}
 
 void Progress::step(std::string what) {
   std::lock_guard guard(lock);
   current = std::move(what);
   how.clear();
+  if (out && !finished && !teller.joinable())
+    teller = std::thread([this] { tellUntilFinished(); });
+}
+
+void Progress::tell() {
+  std::lock_guard guard(lock);
+  if (teller.joinable() && !finished)
+    tellLine();
 }
 
 void Progress::detail(std::string text) {
@@ -47,23 +52,27 @@ std::string Progress::line() const {
 
 void Progress::tellUntilFinished() {
   std::unique_lock guard(lock);
-  while (!wake.wait_for(guard, style.every, [&] { return finished; })) {
-    if (style.columns == 0) {
-      *out << line() << '\n';
-    } else {
-      // Back to the begin, the text, and nothing behind it. The last column would break the line.
-      *out << '\r' << line().substr(0, style.columns - 1) << "\x1b[K";
-      onScreen = true;
-    }
-    out->flush();
+  while (!wake.wait_for(guard, style.every, [&] { return finished; }))
+    tellLine();
+}
+
+/// The lock is held.
+void Progress::tellLine() {
+  if (style.columns == 0) {
+    *out << line() << '\n';
+  } else {
+    // Back to the begin, the text, and nothing behind it. The last column would break the line.
+    *out << '\r' << line().substr(0, style.columns - 1) << "\x1b[K";
+    onScreen = true;
   }
+  out->flush();
 }
 
 void Progress::finish() {
-  if (!teller.joinable())
-    return;
   {
     std::lock_guard guard(lock);
+    if (finished || !teller.joinable())
+      return;
     finished = true;
   }
   wake.notify_all();

@@ -24,8 +24,8 @@ struct ProgressStyle {
   static ProgressStyle ofStderr();
 };
 
-/// Tells, from a thread of its own, the step and its detail, and the seconds since it was made. May
-/// be told from any thread.
+/// Tells the step and its detail, and the seconds since it was made, from a thread of its own that
+/// starts with the first step. May be told from any thread.
 class Progress {
 public:
   /// Tells `out`; nothing if it is null.
@@ -38,6 +38,8 @@ public:
   void step(std::string what);
   /// How far it is, e.g. "37% posted".
   void detail(std::string text);
+  /// Tells once now, whenever the next time would be; something only after a step.
+  void tell();
   /// Since it was made.
   double seconds() const;
   /// Says no more and clears the line of a terminal, so that results can follow.
@@ -45,6 +47,7 @@ public:
 
 private:
   void tellUntilFinished();
+  void tellLine();
   std::string line() const;
 
   llvm::raw_ostream *out;

@@ -74,7 +74,7 @@ Error launch(Group &group, emu::Machine *machine, unsigned number, unsigned all,
   telling.launches.end();
   time.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   ++time.launches;
-  return addContext(std::move(error), fmt::format("launch {}", number - 1));
+  return addContext(std::move(error), fmt::format("launch {}", number));
 }
 
 /// Launches `repeat` times. With a problem, every launch starts from the same operands and the
@@ -248,24 +248,23 @@ Expected<bool> Run::on(ArrayRef<Device *> devices, emu::Machine *machine, Plan &
   Expected<Outputs> outputs =
       launchAll(*group, machine, plan.problem.get(), options.repeat, telling, outcome);
   telling.progress.finish();
-  if (!options.trace.empty())
-    if (Error error = saveTrace(options.trace, *trace, *group))
-      return joinErrors(outputs.takeError(), std::move(error));
+  // What can't be written is said at the end, so that it takes nothing else along.
+  Error written =
+      options.trace.empty() ? Error::success() : saveTrace(options.trace, *trace, *group);
   if (!outputs && trace && trace->stopped()) {
-    if (Error error = showStopped(plan, *group, outputs.takeError()))
+    if (Error error =
+            joinErrors(showStopped(plan, *group, outputs.takeError()), std::move(written)))
       return error;
     return true;
   }
   // After a launch that failed mailboxes say the most.
-  Error dumped = plan.dump.write(outs(), *group, nullptr);
+  written = joinErrors(std::move(written), plan.dump.write(outs(), *group, nullptr));
   if (!outputs)
-    return joinErrors(outputs.takeError(), std::move(dumped));
-  if (dumped)
-    return dumped;
-  if (Error error = save(options, plan, *group, *outputs))
-    return error;
+    return joinErrors(outputs.takeError(), std::move(written));
   RunCosts costs = costsOf(*group, machine, outcome.time, telling.progress.seconds());
   print(options, *group, machine, outcome.report, costs);
+  if (Error error = joinErrors(std::move(written), save(options, plan, *group, *outputs)))
+    return error;
   return outcome.report.findings().empty() || outcome.report.good();
 }
 

@@ -1,6 +1,7 @@
 // L2 and Infinity Cache as sets of tags.
 #include "runtime/emulator/CacheModel.h"
 
+#include "runtime/Gfx950.h"
 #include "runtime/emulator/Coherence.h"
 #include "runtime/emulator/exec/ExecStats.h"
 #include "runtime/emulator/exec/LaneMemory.h"
@@ -28,9 +29,9 @@ void CacheTags::drop(uint64_t line) {
 CacheModel::CacheModel(const AddressSpace &memory, unsigned rankCount)
     : memory(memory), ranks(rankCount) {
   for (Rank &rank : ranks) {
-    for (unsigned xcd = 0; xcd < xcds; ++xcd)
-      rank.l2.push_back(std::make_unique<Cache>(l2Bytes));
-    rank.infinityCache = std::make_unique<Cache>(infinityCacheBytes);
+    for (unsigned xcd = 0; xcd < gfx950::xcds; ++xcd)
+      rank.l2.push_back(std::make_unique<Cache>(gfx950::l2Bytes));
+    rank.infinityCache = std::make_unique<Cache>(gfx950::infinityCacheBytes);
   }
 }
 
@@ -66,7 +67,7 @@ void CacheModel::touch(Wave &wave, const Instruction &inst, uint64_t line, Kind 
   CacheTraffic &traffic = wave.stats->caches;
   bool pastL2 = kind == Kind::Atomic || owner != launch.rank ||
                 (inst.format != Format::Smem && scopeOf(inst) != Scope::Wave);
-  Cache &l2 = *ranks[launch.rank].l2[wave.workgroup->linearId() % xcds];
+  Cache &l2 = *ranks[launch.rank].l2[wave.workgroup->linearId() % gfx950::xcds];
   {
     std::lock_guard guard(l2.mutex);
     if (pastL2) {

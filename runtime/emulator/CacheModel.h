@@ -43,9 +43,6 @@ private:
 /// host threads the order of accesses, and so what a full cache gives up, differs from run to run.
 class CacheModel {
 public:
-  static constexpr unsigned xcds = 8;
-  static constexpr uint64_t l2Bytes = uint64_t(4) << 20, infinityCacheBytes = uint64_t(256) << 20;
-
   CacheModel(const AddressSpace &memory, unsigned ranks);
 
   enum class Kind : uint8_t { Load, Store, Atomic };

@@ -14,13 +14,13 @@ static constexpr const char *names[checkCount] = {
 
 llvm::StringRef checkName(Check check) { return names[unsigned(check)]; }
 
-Checks Checks::defaults() {
-  Checks all;
-  all.bits = (1u << checkCount) - 1;
-  for (Check check : {Check::RegisterUninit, Check::Hazard, Check::GlobalRace})
-    all.set(check, false);
-  return all;
+Checks Checks::all() {
+  Checks result;
+  result.bits = (1u << checkCount) - 1;
+  return result.set(Check::RegisterUninit, false);
 }
+
+Checks Checks::defaults() { return all().set(Check::Hazard, false).set(Check::GlobalRace, false); }
 
 Checks &Checks::set(Check check, bool on) {
   uint32_t mask = 1u << unsigned(check);
@@ -42,7 +42,7 @@ llvm::Error Checks::apply(llvm::StringRef list) {
     word = word.trim();
     bool on = !word.consume_front("-");
     if (word == "all" || word == "none") {
-      bits = (word == "all") == on ? (1u << checkCount) - 1 : 0;
+      *this = (word == "all") == on ? all() : none();
       continue;
     }
     unsigned check = 0;

@@ -14,7 +14,7 @@ enum class Check : uint8_t {
            ///< and writes are dropped
   MemUninit,      ///< "mem-uninit": a read of device memory nobody wrote
   LdsUninit,      ///< "lds-uninit": a read of LDS bytes this workgroup never wrote
-  RegisterUninit, ///< "register-uninit": a read of a register nobody wrote. Off by default:
+  RegisterUninit, ///< "register-uninit": a read of a register nobody wrote. Not among `all`:
                   ///< compilers read undefined registers where the value does not matter
   Alignment,      ///< "alignment": a scalar memory address that is not a multiple of 4
   Deadlock,       ///< "deadlock": no wave can make progress. Off: only the budget ends such a run
@@ -29,7 +29,9 @@ inline constexpr unsigned checkCount = 11;
 /// A set of checks.
 class Checks {
 public:
-  /// All checks but register-uninit, hazard and global-race.
+  /// Those that no correct program fails: all but register-uninit.
+  static Checks all();
+  /// All of them but hazard and global-race.
   static Checks defaults();
   /// The default ones and global-race: what tests run with.
   static Checks thorough() { return defaults().set(Check::GlobalRace); }
@@ -38,7 +40,8 @@ public:
   bool has(Check check) const { return bits >> unsigned(check) & 1; }
   Checks &set(Check check, bool on = true);
 
-  /// Applies a comma-separated list such as "all,-waitcnt" or "none,bounds"; an unknown name is an
+  /// Applies a comma-separated list such as "all,-waitcnt", "all,register-uninit" or "none,bounds";
+  /// "all" and "none" replace what stands before them by all() and none(). An unknown name is an
   /// error that lists the known ones.
   llvm::Error apply(llvm::StringRef list);
 

@@ -22,8 +22,7 @@ CoherenceModel::~CoherenceModel() = default;
 Cache &CoherenceModel::l1(const Agent &agent) { return ranks[agent.rank]->l1[agent.cu]; }
 Cache &CoherenceModel::l2(const Agent &agent) { return ranks[agent.rank]->l2[agent.xcd]; }
 
-// ---- waves
-// ---------------------------------------------------------------------------------------
+// ---- waves -------------------------------------------------------------------------------------
 
 void CoherenceModel::open(Wave &wave) {
   if (freeAgents.empty()) {
@@ -37,8 +36,9 @@ void CoherenceModel::open(Wave &wave) {
   stats = wave.stats;
   uint64_t workgroup = wave.workgroup->linearId();
   agent.rank = wave.workgroup->launch().rank;
+  using namespace gfx950;
   agent.xcd = unsigned(workgroup % xcds);
-  agent.cu = agent.xcd * cusPerXcd + unsigned(workgroup / xcds % cusPerXcd);
+  agent.cu = agent.xcd * computeUnitsPerXcd + unsigned(workgroup / xcds % computeUnitsPerXcd);
   constexpr unsigned lags[] = {1, 1, 8, 64};
   agent.lag = lags[chance.below(4)];
 }
@@ -63,8 +63,7 @@ void CoherenceModel::forgetIfDone(uint32_t id) {
     freeAgents.push_back(id);
 }
 
-// ---- stores
-// --------------------------------------------------------------------------------------
+// ---- stores ------------------------------------------------------------------------------------
 
 void CoherenceModel::enqueue(uint32_t id, const Piece &piece) {
   Agent &agent = *agents[id];
@@ -182,7 +181,7 @@ void CoherenceModel::applyWriteBack(Agent &agent) {
     Agent &other = *agents[id];
     if (&other == &agent || other.rank != agent.rank || other.cu != agent.cu)
       continue;
-    std::vector<Piece> stores = std::move(other.queue), kept;
+    std::vector<Piece> stores = std::move(other.queue);
     other.queue.clear();
     for (const Piece &piece : stores)
       piece.isWriteBack() ? other.queue.push_back(piece) : apply(other, piece);
@@ -204,8 +203,7 @@ void CoherenceModel::complete(Wave &wave) {
   forgetIfDone(wave.memoryAgent);
 }
 
-// ---- chance
-// --------------------------------------------------------------------------------------
+// ---- chance ------------------------------------------------------------------------------------
 
 bool CoherenceModel::advance() {
   if (pending.empty())
@@ -228,7 +226,7 @@ void CoherenceModel::stir() {
   }
   if (!chance.oneIn(evictionRate))
     return;
-  Cache &cache = ranks[chance.below(ranks.size())]->l2[chance.below(xcds)];
+  Cache &cache = ranks[chance.below(ranks.size())]->l2[chance.below(gfx950::xcds)];
   if (cache.size() != 0)
     evict(cache, cache.at(chance.below(cache.size())).address);
 }

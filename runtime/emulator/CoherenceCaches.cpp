@@ -10,8 +10,7 @@
 
 namespace mono::emu {
 
-// ---- caches
-// --------------------------------------------------------------------------------------
+// ---- caches ------------------------------------------------------------------------------------
 
 void CoherenceModel::storeToMemory(uint64_t address, unsigned bytes, const uint8_t *from) {
   Allocation *allocation = memory.find(address);
@@ -129,7 +128,7 @@ void CoherenceModel::load(Wave &wave, const Instruction &inst, uint64_t address,
 
 void CoherenceModel::loadScalar(Wave &wave, uint64_t address, unsigned bytes, uint32_t *to) {
   Agent &agent = agentOf(wave);
-  Cache &cache = ranks[agent.rank]->scalar[agent.cu / cusPerScalarCache];
+  Cache &cache = ranks[agent.rank]->scalar[agent.cu / gfx950::computeUnitsPerScalarCache];
   for (unsigned n = 0; n < bytes; n += 4) {
     uint64_t line = lineOf(address + n);
     std::memcpy(&to[n / 4], &lineOfL1(cache, l2(agent), line).bytes[address + n - line], 4);
@@ -145,8 +144,7 @@ void CoherenceModel::prepareAtomic(Wave &wave, uint64_t address, unsigned bytes)
   evict(l2(agent), lineOf(address));
 }
 
-// ---- cache maintenance
-// ---------------------------------------------------------------------------
+// ---- cache maintenance -------------------------------------------------------------------------
 
 void CoherenceModel::writeBack(Wave &wave) {
   complete(wave);
@@ -171,7 +169,7 @@ void CoherenceModel::invalidate(Wave &wave) {
 
 void CoherenceModel::invalidateScalar(Wave &wave) {
   Agent &agent = agentOf(wave);
-  ranks[agent.rank]->scalar[agent.cu / cusPerScalarCache].clear();
+  ranks[agent.rank]->scalar[agent.cu / gfx950::computeUnitsPerScalarCache].clear();
 }
 
 } // namespace mono::emu

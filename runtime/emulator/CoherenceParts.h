@@ -1,15 +1,16 @@
 // What the adversarial memory model is made of; for its own files only.
 #pragma once
 
+#include "runtime/Gfx950.h"
 #include "runtime/emulator/Coherence.h"
 
 #include <vector>
 
 namespace mono::emu {
 
-inline constexpr unsigned xcds = 8, cusPerXcd = 32, cusPerScalarCache = 2;
-/// 4 MB of L2 an XCD, 32 KB of L1 a CU, 16 KB of scalar cache for two CUs.
-inline constexpr size_t l2Lines = 32768, l1Lines = 256, scalarLines = 128;
+inline constexpr size_t l2Lines = gfx950::l2Bytes / cacheLineBytes,
+                        l1Lines = gfx950::l1Bytes / cacheLineBytes,
+                        scalarLines = gfx950::scalarCacheBytes / cacheLineBytes;
 
 inline uint64_t lineOf(uint64_t address) { return address & ~(cacheLineBytes - 1); }
 
@@ -38,8 +39,8 @@ struct CoherenceModel::Agent {
 struct CoherenceModel::RankCaches {
   std::vector<Cache> l2, l1, scalar;
   RankCaches()
-      : l2(xcds, Cache(l2Lines)), l1(xcds * cusPerXcd, Cache(l1Lines)),
-        scalar(xcds * cusPerXcd / cusPerScalarCache, Cache(scalarLines)) {}
+      : l2(gfx950::xcds, Cache(l2Lines)), l1(gfx950::computeUnits, Cache(l1Lines)),
+        scalar(gfx950::computeUnits / gfx950::computeUnitsPerScalarCache, Cache(scalarLines)) {}
 };
 
 } // namespace mono::emu

@@ -78,6 +78,13 @@ public:
     return unfinished == 0;
   }
 
+  /// Once the threads have ended: whether all workgroups of the launch have.
+  bool isFinished(const PreparedLaunch &launch) const {
+    const RankQueue &queue = queues[launch.context.rank];
+    auto at = std::find(queue.launches.begin(), queue.launches.end(), &launch);
+    return at < queue.launches.begin() + queue.current;
+  }
+
 private:
   struct RankQueue {
     std::vector<const PreparedLaunch *> launches;

@@ -109,6 +109,13 @@ struct Launch {
                                ///< cooperative launch
 };
 
+/// What has become of a launch.
+enum class LaunchEnd : uint8_t {
+  Whole,   ///< all its workgroups have ended
+  Failed,  ///< the error is its own
+  Stopped, ///< not begun, or not at its end, when another one failed
+};
+
 /// A defect of a link or of memory, for tests of what a program does then. It happens once, to the
 /// next store of a kernel that covers the byte at `address`.
 struct StoreFault {
@@ -179,8 +186,9 @@ public:
   /// after another in the given order, launches of different ranks side by side. `kernarg` shorter
   /// than the segment is accepted if the metadata say the rest is hidden arguments, which are then
   /// filled in; any other size is an error. Errors: bad launch parameters, and everything the
-  /// checks find, as text with rank, workgroup, wave, pc and disassembly.
-  llvm::Error run(llvm::ArrayRef<Launch> launches);
+  /// checks find, as text with rank, workgroup, wave, pc and disassembly. `ends`, if given,
+  /// receives one a launch.
+  llvm::Error run(llvm::ArrayRef<Launch> launches, std::vector<LaunchEnd> *ends = nullptr);
 
   /// The 8-byte word at `address`, a multiple of 8, as it is now; 0 if there is none. Only for
   /// Options::onProgress, which runs while nothing is allocated or freed.

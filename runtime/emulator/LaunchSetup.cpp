@@ -1,6 +1,7 @@
 // From a Launch to what the scheduler runs.
 #include "runtime/emulator/LaunchSetup.h"
 
+#include "runtime/Gfx950.h"
 #include "runtime/emulator/Text.h"
 #include "runtime/emulator/exec/Apertures.h"
 #include "runtime/emulator/exec/Hazard.h"
@@ -10,7 +11,7 @@
 
 namespace mono::emu {
 
-static constexpr uint32_t maxWorkgroupSize = 1024, maxLdsBytes = 163840;
+using gfx950::maxWorkgroupSize;
 
 llvm::Expected<const KernelDescription *> Module::find(llvm::StringRef kernel) const {
   auto it = object->kernels.find(kernel.str());
@@ -22,8 +23,7 @@ llvm::Expected<const KernelDescription *> Module::find(llvm::StringRef kernel) c
   return makeError("no kernel '{}' in the code object; there are: {}", kernel, known);
 }
 
-// ---- validation
-// ----------------------------------------------------------------------------------
+// ---- validation --------------------------------------------------------------------------------
 
 static llvm::Error checkDimensions(const Launch &launch, const KernelInfo &info) {
   const auto &g = launch.grid, &b = launch.block;
@@ -70,8 +70,7 @@ static llvm::Error checkResidency(const Launch &launch, const PreparedLaunch &pr
   return llvm::Error::success();
 }
 
-// ---- kernel arguments
-// ----------------------------------------------------------------------------
+// ---- kernel arguments --------------------------------------------------------------------------
 
 static bool isHidden(const KernelArg &arg) {
   return llvm::StringRef(arg.valueKind).starts_with("hidden_");
@@ -181,10 +180,10 @@ llvm::Expected<std::unique_ptr<PreparedLaunch>> prepareLaunch(const Launch &laun
   const KernelInfo &info = (*kernel)->info;
   if (llvm::Error error = checkDimensions(launch, info))
     return std::move(error);
-  if (launch.dynamicLdsBytes > maxLdsBytes - info.ldsBytes)
+  if (launch.dynamicLdsBytes > gfx950::ldsBytes - info.ldsBytes)
     return makeError(
         "kernel '{}': {} static and {} dynamic bytes of LDS exceed the {} of a compute unit",
-        launch.kernel, info.ldsBytes, launch.dynamicLdsBytes, maxLdsBytes);
+        launch.kernel, info.ldsBytes, launch.dynamicLdsBytes, gfx950::ldsBytes);
 
   auto prepared = std::make_unique<PreparedLaunch>();
   LaunchContext &context = prepared->context;
@@ -203,7 +202,7 @@ llvm::Expected<std::unique_ptr<PreparedLaunch>> prepareLaunch(const Launch &laun
   if (checks.has(Check::Hazard))
     context.hazards = std::make_shared<const HazardTable>(*context.program);
   context.occupancy = occupancyOf(context.setup.vgprs, context.ldsBytes, context.workItems());
-  prepared->capacity = uint64_t(Occupancy::computeUnits) * context.occupancy.workgroups();
+  prepared->capacity = uint64_t(gfx950::computeUnits) * context.occupancy.workgroups();
   if (llvm::Error error = checkResidency(launch, *prepared))
     return std::move(error);
 

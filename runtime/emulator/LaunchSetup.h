@@ -14,6 +14,7 @@ public:
   uint64_t base = 0; ///< device address of image offset 0
   std::shared_ptr<const CodeObject> object;
   std::shared_ptr<const Program> program;
+  std::shared_ptr<const void> parsed; ///< what modules of the same file have in common
 
   /// The kernel, or an error that lists the kernels there are.
   llvm::Expected<const KernelDescription *> find(llvm::StringRef kernel) const;

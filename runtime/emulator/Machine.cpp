@@ -32,7 +32,8 @@ struct Machine::Impl {
   AddressSpace memory;
   StoreFaults faults;
   std::vector<std::unique_ptr<Module>> modules;
-  std::multimap<uint64_t, ParsedCode> parsed; ///< by hash of the file
+  /// By hash of the file; their modules own them.
+  std::multimap<uint64_t, std::weak_ptr<const ParsedCode>> parsed;
   std::vector<Stats> stats;
   std::vector<std::map<TrafficKey, AllocationTraffic>> traffic;
   std::recursive_mutex lock;
@@ -44,7 +45,7 @@ struct Machine::Impl {
   };
   llvm::Expected<Place> place(uint64_t address, uint64_t bytes) const;
 
-  llvm::Expected<const ParsedCode *> parse(llvm::ArrayRef<uint8_t> file);
+  llvm::Expected<std::shared_ptr<const ParsedCode>> parse(llvm::ArrayRef<uint8_t> file);
   llvm::Expected<Module *> check(Module *module) const;
   void merge(const std::vector<std::vector<std::unique_ptr<ExecStats>>> &counters);
   void mergeTraffic(unsigned rank, const ExecStats &counters);
@@ -57,8 +58,7 @@ Machine::~Machine() = default;
 unsigned Machine::ranks() const { return impl->memory.ranks(); }
 const Options &Machine::options() const { return impl->options; }
 
-// ---- memory
-// --------------------------------------------------------------------------------------
+// ---- memory ------------------------------------------------------------------------------------
 
 llvm::Expected<DevicePtr> Machine::allocate(unsigned rank, uint64_t bytes, llvm::StringRef name,
                                             MemoryKind kind) {
@@ -185,24 +185,25 @@ llvm::Error Machine::copy(uint64_t to, uint64_t from, uint64_t bytes) {
   return llvm::Error::success();
 }
 
-// ---- modules
-// -------------------------------------------------------------------------------------
+// ---- modules -----------------------------------------------------------------------------------
 
-llvm::Expected<const Machine::Impl::ParsedCode *>
+llvm::Expected<std::shared_ptr<const Machine::Impl::ParsedCode>>
 Machine::Impl::parse(llvm::ArrayRef<uint8_t> file) {
   uint64_t hash = llvm::xxh3_64bits(file);
   auto [begin, end] = parsed.equal_range(hash);
   for (auto it = begin; it != end; ++it)
-    if (llvm::ArrayRef<uint8_t>(it->second.file) == file)
-      return &it->second;
+    if (auto known = it->second.lock(); known && llvm::ArrayRef<uint8_t>(known->file) == file)
+      return known;
   auto object = parseCodeObject(file);
   if (!object)
     return object.takeError();
   auto program = decodeProgram(object->image, object->code, object->functions, defaultHandlers());
   if (!program)
     return program.takeError();
-  ParsedCode code{file.vec(), std::make_shared<const CodeObject>(std::move(*object)), *program};
-  return &parsed.emplace(hash, std::move(code))->second;
+  auto code = std::make_shared<const ParsedCode>(
+      ParsedCode{file.vec(), std::make_shared<const CodeObject>(std::move(*object)), *program});
+  parsed.emplace(hash, code);
+  return code;
 }
 
 llvm::Expected<Module *> Machine::load(unsigned rank, llvm::ArrayRef<uint8_t> codeObject) {
@@ -230,6 +231,7 @@ llvm::Expected<Module *> Machine::load(unsigned rank, llvm::ArrayRef<uint8_t> co
   module->base = place.base;
   module->object = (*code)->object;
   module->program = (*code)->program;
+  module->parsed = std::move(*code);
   impl->modules.push_back(std::move(module));
   return impl->modules.back().get();
 }
@@ -249,6 +251,7 @@ llvm::Error Machine::unload(Module *module) {
   if (llvm::Error error = impl->memory.free(module->rank, module->base))
     return error;
   std::erase_if(impl->modules, [&](const auto &m) { return m.get() == module; });
+  std::erase_if(impl->parsed, [](const auto &entry) { return entry.second.expired(); });
   return llvm::Error::success();
 }
 
@@ -299,11 +302,13 @@ llvm::Expected<std::pair<DevicePtr, uint64_t>> Machine::global(Module *module,
   return std::pair(module->base + it->second.offset, it->second.size);
 }
 
-// ---- launches
-// ------------------------------------------------------------------------------------
+// ---- launches ----------------------------------------------------------------------------------
 
-llvm::Error Machine::run(llvm::ArrayRef<Launch> launches) {
+llvm::Error Machine::run(llvm::ArrayRef<Launch> launches, std::vector<LaunchEnd> *ends) {
   std::lock_guard guard(impl->lock);
+  std::vector<LaunchEnd> unwanted;
+  ends = ends ? ends : &unwanted;
+  ends->assign(launches.size(), LaunchEnd::Stopped);
   std::vector<LaunchMemory> allocated(launches.size());
   std::vector<std::unique_ptr<PreparedLaunch>> prepared;
   llvm::Error error = llvm::Error::success();
@@ -311,14 +316,17 @@ llvm::Error Machine::run(llvm::ArrayRef<Launch> launches) {
     if (launches[n].module)
       if (auto known = impl->check(launches[n].module); !known) {
         error = known.takeError();
+        (*ends)[n] = LaunchEnd::Failed;
         break;
       }
     auto launch = prepareLaunch(launches[n], n, impl->options.checks, impl->memory, allocated[n]);
     if (launch) {
       (*launch)->context.faults = impl->faults.waiting() ? &impl->faults : nullptr;
       prepared.push_back(std::move(*launch));
-    } else
+    } else {
       error = launch.takeError();
+      (*ends)[n] = LaunchEnd::Failed;
+    }
   }
   if (!error && !prepared.empty()) {
     std::vector<std::vector<std::unique_ptr<ExecStats>>> counters;
@@ -327,6 +335,7 @@ llvm::Error Machine::run(llvm::ArrayRef<Launch> launches) {
       options.deadlockPatienceMs = 0;
     error = runLaunches(prepared, options, ranks(), impl->memory.idLimit(), counters);
     impl->merge(counters);
+    llvm::transform(prepared, ends->begin(), [](const auto &launch) { return launch->end; });
     for (const auto &launch : prepared) {
       Stats &stats = impl->stats[launch->context.rank];
       ++stats.launches;
@@ -348,15 +357,13 @@ uint64_t Machine::peek(DevicePtr address) const {
   return std::atomic_ref(*word).load(std::memory_order_relaxed);
 }
 
-// ---- faults
-// ---------------------------------------------------------------------------------------
+// ---- faults ------------------------------------------------------------------------------------
 
 void Machine::inject(const StoreFault &fault) { impl->faults.add(fault); }
 
 size_t Machine::faultsWaiting() const { return impl->faults.waiting(); }
 
-// ---- statistics
-// ----------------------------------------------------------------------------------
+// ---- statistics --------------------------------------------------------------------------------
 
 void Machine::Impl::mergeTraffic(unsigned rank, const ExecStats &counters) {
   for (unsigned id = 0; id < counters.traffic.size(); ++id) {

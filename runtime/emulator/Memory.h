@@ -1,6 +1,7 @@
 // Device memory of all ranks: allocations, address lookup, written-byte tracking.
 #pragma once
 
+#include "runtime/Gfx950.h"
 #include "runtime/emulator/Emulator.h"
 
 #include <atomic>
@@ -75,7 +76,7 @@ public:
   static constexpr uint64_t alignment = 256;
   /// Unmapped bytes between allocations, so that overruns hit nothing.
   static constexpr uint64_t guardBytes = 64 * 1024;
-  static constexpr uint64_t bytesPerRank = uint64_t(288) << 30; ///< HBM3E of an MI355X
+  static constexpr uint64_t bytesPerRank = gfx950::hbmBytes;
 
   llvm::Expected<Allocation *> allocate(unsigned rank, uint64_t bytes, llvm::StringRef name,
                                         MemoryKind kind);

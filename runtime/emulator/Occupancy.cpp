@@ -22,14 +22,14 @@ std::string Occupancy::limits() const {
 
 Occupancy occupancyOf(unsigned vgprs, uint64_t ldsBytes, unsigned workItems) {
   Occupancy result;
-  result.wavesPerWorkgroup = std::max((workItems + 63) / 64, 1u);
+  result.wavesPerWorkgroup = std::max((workItems + gfx950::waveSize - 1) / gfx950::waveSize, 1u);
   auto workgroupsOf = [&](unsigned wavesOfSimd) {
-    return Occupancy::simds * wavesOfSimd / result.wavesPerWorkgroup;
+    return gfx950::simdsPerComputeUnit * wavesOfSimd / result.wavesPerWorkgroup;
   };
-  result.byWaveSlots = workgroupsOf(Occupancy::wavesPerSimd);
-  result.byVgprs = workgroupsOf(Occupancy::vgprsPerSimd / std::max(vgprs, 8u));
-  uint64_t granules = (ldsBytes + Occupancy::ldsGranule - 1) / Occupancy::ldsGranule;
-  result.byLds = granules ? unsigned(Occupancy::ldsBytes / (granules * Occupancy::ldsGranule))
+  result.byWaveSlots = workgroupsOf(gfx950::wavesPerSimd);
+  result.byVgprs = workgroupsOf(gfx950::vgprsPerSimd / std::max(vgprs, 8u));
+  uint64_t granules = (ldsBytes + gfx950::ldsGranule - 1) / gfx950::ldsGranule;
+  result.byLds = granules ? unsigned(gfx950::ldsBytes / (granules * gfx950::ldsGranule))
                           : std::numeric_limits<unsigned>::max();
   return result;
 }

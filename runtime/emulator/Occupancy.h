@@ -1,17 +1,15 @@
 // How many workgroups of a kernel one compute unit holds at once, and what limits them.
 #pragma once
 
+#include "runtime/Gfx950.h"
+
 #include <cstdint>
 #include <string>
 
 namespace mono::emu {
 
-/// Workgroups of one kernel on one compute unit of gfx950: 4 SIMDs of 8 wave slots (CDNA4 ISA 4.3)
-/// and 512 vector registers a lane, 163840 bytes of LDS in granules of 1280 (CDNA4 ISA 11.1).
+/// Workgroups of one kernel on one compute unit of gfx950.
 struct Occupancy {
-  static constexpr unsigned computeUnits = 256, simds = 4, wavesPerSimd = 8, vgprsPerSimd = 512;
-  static constexpr uint32_t ldsBytes = 163840, ldsGranule = 1280;
-
   unsigned wavesPerWorkgroup = 1;
   /// Workgroups each resource has room for; LDS that is not used limits nothing.
   unsigned byWaveSlots = 0, byVgprs = 0, byLds = 0;
@@ -19,7 +17,9 @@ struct Occupancy {
   /// Workgroups a compute unit holds; 0: not even one fits.
   unsigned workgroups() const;
   /// Waves on each SIMD when the compute unit is full.
-  double waves() const { return double(workgroups() * wavesPerWorkgroup) / simds; }
+  double waves() const {
+    return double(workgroups() * wavesPerWorkgroup) / gfx950::simdsPerComputeUnit;
+  }
   /// The resources that admit no more: "threads", "vgprs", "lds", separated by commas.
   std::string limits() const;
 };

@@ -22,7 +22,7 @@ ShadowLine *RaceGlobal::shadowOf(const Allocation &allocation) {
 class RaceGlobal::Recorder {
 public:
   Recorder(RaceGlobal &race, Wave &wave, const Instruction &inst, unsigned bytes, Kind kind)
-      : race(race), order(race.events), wave(wave), kind(kind) {
+      : race(race), order(race.events), wave(wave), kind(kind), bytes(bytes) {
     access.workgroup = wave.workgroup->raceId();
     access.wave = wave.indexInWorkgroup;
     access.number = kind == Kind::ScalarLoad ? 0 : uint32_t(wave.waitcnt.vmemIssued()) + 1;
@@ -31,7 +31,6 @@ public:
       access.scope = inst.sc1 ? Scope::System : Scope::Device;
     else if (kind != Kind::ScalarLoad)
       access.scope = scopeOf(inst);
-    access.isSync = access.scope != Scope::Wave && bytes <= 8;
     acquires = kind == Kind::Load || (kind == Kind::Atomic && inst.sc0);
     order.note(wave, access.number, inst);
     view = kind == Kind::ScalarLoad                            ? RaceOrder::View::Scalar
@@ -39,8 +38,12 @@ public:
                                                                : RaceOrder::View::Fresh;
   }
 
-  /// Adds the bytes [address, end); false after a race.
+  /// Adds the bytes [address, end), neighbouring accesses of `bytes` each; false after a race.
   bool add(uint64_t address, uint64_t end) {
+    bool isSync = access.scope != Scope::Wave && isSingleCopyAtomic(address);
+    if (isSync != access.isSync && !flush())
+      return false;
+    access.isSync = isSync;
     while (address < end) {
       uint64_t next = std::min(end, (address | (cacheLineBytes - 1)) + 1);
       uint64_t start = address & ~(cacheLineBytes - 1);
@@ -70,6 +73,11 @@ public:
   }
 
 private:
+  /// Wider or misaligned accesses may be split (AMDGPUUsage, memory model: natural alignment).
+  bool isSingleCopyAtomic(uint64_t address) const {
+    return bytes <= 8 && std::has_single_bit(bytes) && address % bytes == 0;
+  }
+
   void enter() {
     allocation = race.memory.find(line);
     shadow = allocation ? race.shadowOf(*allocation) : nullptr;
@@ -172,13 +180,15 @@ private:
       return "the write may still be in its L2: expected sc1 on it, or buffer_wbl2 sc1 and "
              "s_waitcnt vmcnt(0) before the release";
     return "expected s_waitcnt vmcnt(0) behind the first, a barrier if another wave posts, a "
-           "device-scope store, and a device-scope load that sees it before the second";
+           "device-scope store, and a device-scope load that sees it and its s_waitcnt before the "
+           "second";
   }
 
   RaceGlobal &race;
   RaceOrder &order;
   Wave &wave;
   Kind kind;
+  unsigned bytes; ///< of one lane
   RaceAccess access;
   RaceOrder::View view;
   bool acquires;

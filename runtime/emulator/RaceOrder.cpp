@@ -11,8 +11,7 @@ namespace mono::emu {
 static uint32_t retired(const Wave &wave) { return uint32_t(wave.waitcnt.vmemRetired()); }
 static uint32_t issued(const Wave &wave) { return uint32_t(wave.waitcnt.vmemIssued()); }
 
-// ---- events
-// --------------------------------------------------------------------------------------
+// ---- events ------------------------------------------------------------------------------------
 
 uint32_t RaceOrder::enter(const Workgroup &workgroup) {
   std::lock_guard guard(lock);
@@ -72,6 +71,14 @@ void RaceOrder::settle(const Wave &wave, WaveState &state, WorkgroupState &group
   }
 }
 
+/// Only loads that have returned can have acquired anything by now; a barrier is numbered 0.
+RaceOrder::EdgeCounts RaceOrder::countEdges(const Wave &wave, WaveState &state) {
+  uint32_t all = uint32_t(state.acquired.size());
+  while (state.returned < all && state.acquired[state.returned].number <= retired(wave))
+    ++state.returned;
+  return {all, state.returned, state.invalidated};
+}
+
 /// Stores completed counts and the maximum of two written-back counts; returns where.
 uint32_t RaceOrder::snapshot(const std::vector<uint32_t> &completed, const std::vector<uint32_t> &a,
                              const std::vector<uint32_t> &b) {
@@ -92,7 +99,7 @@ RaceOrder::Node RaceOrder::release(const Wave &wave, Scope scope, Node previous)
   if (kept == 0)
     kept = snapshot(group.completed, group.writtenBack, state.writtenBack);
   releases.push_back({number, uint8_t(wave.indexInWorkgroup), scope, retired(wave), kept,
-                      uint32_t(state.acquired.size()), previous});
+                      countEdges(wave, state), previous});
   return Node(releases.size() - 1);
 }
 
@@ -120,13 +127,10 @@ void RaceOrder::writeBack(const Wave &wave) {
   group.waves[wave.indexInWorkgroup].underWay.push_back(std::move(event));
 }
 
-/// Only loads that have returned can have acquired anything by now.
 void RaceOrder::invalidate(const Wave &wave) {
   std::lock_guard guard(lock);
   WaveState &state = stateOf(wave);
-  while (state.invalidated < state.acquired.size() &&
-         state.acquired[state.invalidated].number <= retired(wave))
-    ++state.invalidated;
+  state.invalidated = countEdges(wave, state).returned;
 }
 
 void RaceOrder::barrier(const Workgroup &workgroup) {
@@ -134,7 +138,14 @@ void RaceOrder::barrier(const Workgroup &workgroup) {
   uint32_t number = workgroup.raceId();
   WorkgroupState &group = workgroups[number];
   Barrier event{number, {}};
-  uint64_t edges = 0;
+  auto sumOfEdges = [&] {
+    uint64_t sum = 0;
+    for (const Wave &wave : workgroup.waves()) {
+      EdgeCounts edges = countEdges(wave, group.waves[wave.indexInWorkgroup]);
+      sum += edges.all + edges.returned + edges.invalidated;
+    }
+    return sum;
+  };
   for (const Wave &wave : workgroup.waves()) {
     WaveState &state = group.waves[wave.indexInWorkgroup];
     settle(wave, state, group);
@@ -145,21 +156,19 @@ void RaceOrder::barrier(const Workgroup &workgroup) {
       group.writtenBack[n] = std::max(group.writtenBack[n], state.writtenBack[n]);
     state.writtenBack.clear();
     state.snapshot = 0;
-    event.acquired.push_back({uint32_t(state.acquired.size()), state.invalidated});
-    edges += state.acquired.size() + state.invalidated;
+    event.edges.push_back(countEdges(wave, state));
   }
   group.snapshot = 0;
-  if (edges == group.edges)
+  if (sumOfEdges() == group.edges)
     return; // nobody learnt anything to pass on
   uint32_t index = uint32_t(barriers.size());
   barriers.push_back(std::move(event));
   for (WaveState &wave : group.waves)
     wave.acquired.push_back({barrierEvent | index, 0});
-  group.edges = edges + group.waves.size();
+  group.edges = sumOfEdges();
 }
 
-// ---- searching
-// -----------------------------------------------------------------------------------
+// ---- searching ---------------------------------------------------------------------------------
 
 void RaceOrder::merge(Knowledge &k, const Release &release) {
   const WorkgroupState &group = workgroups[release.workgroup];
@@ -181,13 +190,20 @@ void RaceOrder::scan(Knowledge &k, Work &work, uint32_t workgroup, unsigned wave
     work.push_back({edges[done].event, false});
 }
 
-/// Past its last buffer_inv, barriers are all that lets a plain load see more.
+/// Barriers among the edges [from, to), which nothing else may be relied on of.
 void RaceOrder::scanBarriers(Work &work, uint32_t workgroup, unsigned wave, uint32_t from,
-                             uint32_t to) {
+                             uint32_t to, bool cached) {
   const std::vector<Edge> &edges = workgroups[workgroup].waves[wave].acquired;
   for (uint32_t n = from; n < to; ++n)
     if ((edges[n].event & ~eventIndex) == barrierEvent)
-      work.push_back({edges[n].event, true});
+      work.push_back({edges[n].event, cached});
+}
+
+void RaceOrder::scan(Knowledge &k, Work &work, uint32_t workgroup, unsigned wave,
+                     const EdgeCounts &edges, bool cached) {
+  uint32_t good = cached ? edges.invalidated : edges.returned;
+  scan(k, work, workgroup, wave, good);
+  scanBarriers(work, workgroup, wave, good, edges.all, cached);
 }
 
 void RaceOrder::visit(Knowledge &k, Work &work, Step step) {
@@ -198,19 +214,15 @@ void RaceOrder::visit(Knowledge &k, Work &work, Step step) {
   case releaseEvent: {
     const Release release = releases[index];
     merge(k, release);
-    scan(k, work, release.workgroup, release.wave, release.acquired);
+    scan(k, work, release.workgroup, release.wave, release.edges, false);
     if (release.previous)
       work.push_back({releaseEvent | release.previous, false});
     return;
   }
   case barrierEvent: {
     const Barrier &barrier = barriers[index];
-    for (unsigned wave = 0; wave < barrier.acquired.size(); ++wave) {
-      auto [all, invalidated] = barrier.acquired[wave];
-      scan(k, work, barrier.workgroup, wave, step.cached ? invalidated : all);
-      if (step.cached)
-        scanBarriers(work, barrier.workgroup, wave, invalidated, all);
-    }
+    for (unsigned wave = 0; wave < barrier.edges.size(); ++wave)
+      scan(k, work, barrier.workgroup, wave, barrier.edges[wave], step.cached);
     return;
   }
   default: {
@@ -223,8 +235,9 @@ void RaceOrder::visit(Knowledge &k, Work &work, Step step) {
   }
 }
 
-const RaceOrder::Knowledge &RaceOrder::knowledge(uint32_t workgroup, unsigned wave, View view) {
-  WaveState &state = workgroups[workgroup].waves[wave];
+const RaceOrder::Knowledge &RaceOrder::knowledge(const Wave &wave, View view) {
+  uint32_t workgroup = wave.workgroup->raceId();
+  WaveState &state = stateOf(wave);
   bool cached = view == View::Cached;
   auto &known = cached ? state.cached : state.fresh;
   if (!known) {
@@ -232,12 +245,12 @@ const RaceOrder::Knowledge &RaceOrder::knowledge(uint32_t workgroup, unsigned wa
     known->launchSeen.resize(launches.size());
   }
   Work work;
-  uint32_t all = uint32_t(state.acquired.size());
-  scan(*known, work, workgroup, wave, cached ? state.invalidated : all);
-  if (cached) {
-    scanBarriers(work, workgroup, wave, std::max(known->cachedScanned, state.invalidated), all);
-    known->cachedScanned = all;
-  }
+  EdgeCounts edges = countEdges(wave, state);
+  uint32_t good = cached ? edges.invalidated : edges.returned;
+  scan(*known, work, workgroup, wave.indexInWorkgroup, good);
+  scanBarriers(work, workgroup, wave.indexInWorkgroup, std::max(known->barriersScanned, good),
+               edges.all, cached);
+  known->barriersScanned = edges.all;
   while (!work.empty()) {
     Step step = work.back();
     work.pop_back();
@@ -256,7 +269,7 @@ bool RaceOrder::isOrdered(const RaceAccess &earlier, const Wave &later, View vie
     return true;
   if (view == View::Scalar)
     return false;
-  const Knowledge &known = knowledge(number, later.indexInWorkgroup, view);
+  const Knowledge &known = knowledge(later, view);
   if (known.launchSeen[other.launch->rank] > other.ordinal)
     return true;
   auto it = known.covered.find(earlier.workgroup);

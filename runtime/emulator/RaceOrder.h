@@ -36,8 +36,10 @@ struct RaceAccess {
 ///  - of plain stores only those that a buffer_wbl2 of this workgroup has written back, which
 ///    covers the own stores issued before it and those the other waves had issued at the last
 ///    barrier (it queues behind the stores of the CU);
-/// and everything that was acquired before. A plain load may rely only on what its wave, or another
-/// one before the last barrier, acquired before a buffer_inv; other accesses on all of it.
+/// and everything that was acquired before. Acquired is what a load has found once vmcnt says that
+/// it has returned: what is issued beside it may be done before it. A plain load may rely only on
+/// what its wave, or another one before the last barrier, acquired before a buffer_inv; other
+/// accesses on all of it.
 /// Launches of a rank are ordered one after another. Thread-safe.
 class RaceOrder {
 public:
@@ -45,7 +47,7 @@ public:
 
   /// What the later of two accesses may rely on.
   enum class View : uint8_t {
-    Fresh,  ///< stores, atomics, loads of device scope: everything acquired
+    Fresh,  ///< stores, atomics, loads of device scope: all that loads have returned
     Cached, ///< plain loads: what was acquired before the last buffer_inv
     Scalar, ///< scalar loads: earlier launches only, the scalar cache is never coherent
   };
@@ -87,9 +89,16 @@ private:
     uint32_t number;
     llvm::SmallVector<uint32_t, 8> issued; ///< by wave: what it covers
   };
+  /// How many of a wave's edges there are, and may be relied on. Behind those only barriers count:
+  /// they tell what the other waves know.
+  struct EdgeCounts {
+    uint32_t all = 0;
+    uint32_t returned = 0;    ///< by accesses that go past the caches
+    uint32_t invalidated = 0; ///< by plain loads
+  };
   struct WaveState {
     std::vector<Edge> acquired;
-    uint32_t invalidated = 0; ///< so many of `acquired` plain loads may rely on
+    uint32_t returned = 0, invalidated = 0; ///< see EdgeCounts
     std::vector<WriteBack> underWay;
     std::vector<uint32_t> writtenBack; ///< beyond the workgroup's; by wave, or empty
     uint32_t snapshot = 0;             ///< of that, 0: none
@@ -105,7 +114,7 @@ private:
     std::vector<WaveState> waves;
     std::vector<uint32_t> issued, completed, writtenBack;
     uint32_t snapshot = 0;
-    uint64_t edges = 0; ///< of all waves, usable by plain loads or not, after the last barrier
+    uint64_t edges = 0; ///< the sum of all counts of edges after the last barrier
   };
   struct Release {
     uint32_t workgroup;
@@ -113,12 +122,12 @@ private:
     Scope scope;
     uint32_t completed; ///< own accesses
     uint32_t snapshot;
-    uint32_t acquired; ///< so many edges of the wave
+    EdgeCounts edges; ///< of the wave
     Node previous;
   };
   struct Barrier {
     uint32_t workgroup;
-    llvm::SmallVector<std::pair<uint32_t, uint32_t>, 8> acquired; ///< by wave: all, invalidated
+    llvm::SmallVector<EdgeCounts, 8> edges; ///< by wave
   };
   /// The two high bits of an event say what the others count.
   enum : uint32_t { releaseEvent = 0, barrierEvent = 1u << 30, launchEvent = 2u << 30 };
@@ -131,7 +140,7 @@ private:
     llvm::DenseMap<uint32_t, uint32_t> scanned; ///< by workgroup * 16 + wave: edges
     llvm::DenseSet<uint64_t> visited;
     std::vector<unsigned> launchSeen; ///< by rank: 1 + its latest launch
-    uint32_t cachedScanned = 0;
+    uint32_t barriersScanned = 0;     ///< of the own edges
   };
   struct Step {
     uint32_t event;
@@ -141,11 +150,15 @@ private:
 
   WaveState &stateOf(const Wave &wave);
   void settle(const Wave &wave, WaveState &state, WorkgroupState &group);
+  EdgeCounts countEdges(const Wave &wave, WaveState &state);
   uint32_t snapshot(const std::vector<uint32_t> &completed, const std::vector<uint32_t> &a,
                     const std::vector<uint32_t> &b);
-  const Knowledge &knowledge(uint32_t workgroup, unsigned wave, View view);
+  const Knowledge &knowledge(const Wave &wave, View view);
   void scan(Knowledge &k, Work &work, uint32_t workgroup, unsigned wave, uint32_t count);
-  void scanBarriers(Work &work, uint32_t workgroup, unsigned wave, uint32_t from, uint32_t to);
+  void scanBarriers(Work &work, uint32_t workgroup, unsigned wave, uint32_t from, uint32_t to,
+                    bool cached);
+  void scan(Knowledge &k, Work &work, uint32_t workgroup, unsigned wave, const EdgeCounts &edges,
+            bool cached);
   void visit(Knowledge &k, Work &work, Step step);
   void merge(Knowledge &k, const Release &release);
 

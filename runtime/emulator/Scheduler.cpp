@@ -22,8 +22,7 @@ namespace mono::emu {
 
 namespace {
 
-// ---- state all threads share
-// ---------------------------------------------------------------------
+// ---- state all threads share -------------------------------------------------------------------
 
 /// Where a worker stands in the search for a deadlock.
 struct alignas(64) IdleState {
@@ -67,8 +66,7 @@ struct Shared {
   }
 };
 
-// ---- one host thread
-// -----------------------------------------------------------------------------
+// ---- one host thread ---------------------------------------------------------------------------
 
 class Worker {
 public:
@@ -349,8 +347,7 @@ void Worker::noteIdleness(bool progress, uint64_t epochBefore) {
 
 void Worker::leaveIdle() { shared.idle[thread].rounds = IdleState::finished; }
 
-// ---- reports
-// -------------------------------------------------------------------------------------
+// ---- reports -----------------------------------------------------------------------------------
 
 using WaveList = std::vector<const Wave *>;
 
@@ -387,13 +384,26 @@ std::string listWaves(const WaveList &waves) {
   return text;
 }
 
-llvm::Error outcome(const Shared &shared, const std::vector<std::unique_ptr<Worker>> &workers) {
+using LaunchList = std::vector<std::unique_ptr<PreparedLaunch>>;
+
+/// Says of each launch how it ended; those of `failing` waves failed.
+void noteEnds(const Shared &shared, const LaunchList &launches, const WaveList &failing) {
+  for (const auto &launch : launches)
+    launch->end = shared.dispatcher.isFinished(*launch) ? LaunchEnd::Whole : LaunchEnd::Stopped;
+  for (const Wave *wave : failing)
+    launches[wave->workgroup->launch().launchIndex]->end = LaunchEnd::Failed;
+}
+
+llvm::Error outcome(const Shared &shared, const std::vector<std::unique_ptr<Worker>> &workers,
+                    const LaunchList &launches) {
   WaveList faulted =
       collectWaves(workers, [](const Wave &w) { return w.status == WaveStatus::Faulted; });
+  noteEnds(shared, launches, faulted);
   if (!faulted.empty())
     return makeError("{}: {}", describeWave(*faulted.front()), faulted.front()->faultMessage());
   WaveList live =
       collectWaves(workers, [](const Wave &w) { return w.status != WaveStatus::Ended; });
+  noteEnds(shared, launches, live);
   if (shared.deadlock)
     return makeError(
         "deadlock: {} waves wait and memory has not changed for {} rounds of polling{}",
@@ -405,8 +415,7 @@ llvm::Error outcome(const Shared &shared, const std::vector<std::unique_ptr<Work
   return llvm::Error::success();
 }
 
-// ---- memory models
-// -------------------------------------------------------------------------------
+// ---- memory models -----------------------------------------------------------------------------
 
 /// What watches over or distorts the memory of one run, as the options ask.
 class RunMemory {
@@ -472,7 +481,7 @@ llvm::Error runLaunches(const std::vector<std::unique_ptr<PreparedLaunch>> &laun
   workers[0]->run();
   for (std::thread &other : others)
     other.join();
-  return outcome(shared, workers);
+  return outcome(shared, workers, launches);
 }
 
 } // namespace mono::emu

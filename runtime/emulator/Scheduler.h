@@ -17,11 +17,12 @@ namespace mono::emu {
 struct PreparedLaunch {
   LaunchContext context;
   uint64_t capacity = 1; ///< workgroups the chip holds at once
+  LaunchEnd end = LaunchEnd::Stopped;
 };
 
-/// Runs all launches to their end. `stats` receives the counters of each rank, one entry a rank and
-/// thread. Host threads own disjoint workgroups; a race-free program gives the same memory whatever
-/// their number.
+/// Runs all launches to their end, and says of each in which state it is then. `stats` receives the
+/// counters of each rank, one entry a rank and thread. Host threads own disjoint workgroups; a
+/// race-free program gives the same memory whatever their number.
 llvm::Error runLaunches(const std::vector<std::unique_ptr<PreparedLaunch>> &launches,
                         const Options &options, unsigned ranks, unsigned allocationIds,
                         std::vector<std::vector<std::unique_ptr<ExecStats>>> &stats);

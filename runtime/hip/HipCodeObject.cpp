@@ -99,8 +99,8 @@ namespace {
 
 class HipLaunch : public PreparedLaunch {
 public:
-  HipLaunch(const HipContext &context, api::Stream ownStream, const LaunchConfig &config)
-      : context(context), ownStream(ownStream),
+  HipLaunch(const HipContext &context, OwnStream &ownStream, const LaunchConfig &config)
+      : context(context), ownStream(ownStream), failure(config.failure),
         function(static_cast<const HipKernel &>(*config.kernel).function),
         workgroups(config.workgroups), threads(config.threads),
         ldsBytes(static_cast<unsigned>(config.dynamicLdsBytes)), kernargs(config.kernargs.vec()),
@@ -111,18 +111,22 @@ public:
   HipLaunch &operator=(const HipLaunch &) = delete;
 
   Error start(StreamHandle stream) override {
-    return context.run([&] {
-      return context.check(
-          context.hip().hipModuleLaunchKernel(function, workgroups[0], workgroups[1], workgroups[2],
-                                              threads[0], threads[1], threads[2], ldsBytes,
-                                              stream ? stream : ownStream, nullptr, extra.data()),
-          "hipModuleLaunchKernel");
+    Error error = context.run([&] {
+      return context.check(context.hip().hipModuleLaunchKernel(
+                               function, workgroups[0], workgroups[1], workgroups[2], threads[0],
+                               threads[1], threads[2], ldsBytes, stream ? stream : ownStream.handle,
+                               nullptr, extra.data()),
+                           "hipModuleLaunchKernel");
     });
+    if (!error && ownStream.is(stream))
+      ownStream.note(failure);
+    return error;
   }
 
 private:
   const HipContext context;
-  const api::Stream ownStream;
+  OwnStream &ownStream;
+  const std::shared_ptr<LaunchFailure> failure;
   const api::Function function;
   const std::array<unsigned, 3> workgroups, threads;
   const unsigned ldsBytes;
@@ -190,7 +194,7 @@ static Error checkResidency(const HipContext &context, const HipKernel &kernel,
 
 Expected<std::unique_ptr<PreparedLaunch>> prepareLaunch(const HipContext &context,
                                                         const DeviceProperties &device,
-                                                        api::Stream ownStream,
+                                                        OwnStream &ownStream,
                                                         const LaunchConfig &config) {
   if (!config.kernel)
     return makeError("expected a kernel to launch, but got none");

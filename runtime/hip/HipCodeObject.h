@@ -5,6 +5,7 @@
 #include "runtime/Device.h"
 #include "runtime/KernelMetadata.h"
 #include "runtime/hip/HipContext.h"
+#include "runtime/hip/OwnStream.h"
 
 #include <vector>
 
@@ -43,14 +44,14 @@ private:
 };
 
 /// Checks `config` against the kernel and the chip and fixes its arguments. `ownStream` stands for
-/// a null stream.
+/// a null stream and must outlive the launch.
 ///
 /// Residency is checked here, by HIP's own count of the workgroups a compute unit can hold, and the
 /// launch is an ordinary one: a cooperative launch would make the same check, but goes through
 /// another queue, and not every HIP can capture it.
 llvm::Expected<std::unique_ptr<PreparedLaunch>> prepareLaunch(const HipContext &context,
                                                               const DeviceProperties &device,
-                                                              api::Stream ownStream,
+                                                              OwnStream &ownStream,
                                                               const LaunchConfig &config);
 
 } // namespace mono::hip

@@ -23,7 +23,7 @@ Expected<std::unique_ptr<HipDevice>> HipDevice::create(std::shared_ptr<const Hip
   const HipContext &context = device->context();
   Error error = context.run([&] {
     return context.check(
-        context.hip().hipStreamCreateWithFlags(&device->stream, api::streamNonBlocking),
+        context.hip().hipStreamCreateWithFlags(&device->own.handle, api::streamNonBlocking),
         "hipStreamCreateWithFlags");
   });
   if (error)
@@ -33,9 +33,9 @@ Expected<std::unique_ptr<HipDevice>> HipDevice::create(std::shared_ptr<const Hip
 
 HipDevice::~HipDevice() {
   // A destructor has nobody to tell.
-  if (stream)
+  if (own.handle)
     consumeError(hipContext.run([&] {
-      return hipContext.check(hipContext.hip().hipStreamDestroy(stream), "hipStreamDestroy");
+      return hipContext.check(hipContext.hip().hipStreamDestroy(own.handle), "hipStreamDestroy");
     }));
 }
 
@@ -80,8 +80,12 @@ Error HipDevice::enablePeer(const HipDevice &peer) {
 }
 
 Error HipDevice::synchronize(StreamHandle other) {
-  return hipContext.check(hipContext.hip().hipStreamSynchronize(other ? other : stream),
-                          "hipStreamSynchronize");
+  auto synchronize = [&](api::Stream stream) {
+    return hipContext.check(hipContext.hip().hipStreamSynchronize(stream), "hipStreamSynchronize");
+  };
+  if (!own.is(other))
+    return synchronize(other);
+  return own.wait([&] { return synchronize(own.handle); });
 }
 
 // ---- kernels -----------------------------------------------------------------------------------
@@ -91,7 +95,7 @@ Expected<std::unique_ptr<LoadedCodeObject>> HipDevice::load(ArrayRef<uint8_t> co
 }
 
 Expected<std::unique_ptr<PreparedLaunch>> HipDevice::prepare(const LaunchConfig &config) {
-  return prepareLaunch(hipContext, facts, stream, config);
+  return prepareLaunch(hipContext, facts, own, config);
 }
 
 // ---- memory ------------------------------------------------------------------------------------
@@ -169,7 +173,7 @@ Expected<DevicePtr> HipDevice::checkRange(DevicePtr ptr, uint64_t bytes) const {
 Error HipDevice::copy(void *to, const void *from, uint64_t bytes) {
   Error error = hipContext.run([&] {
     return hipContext.check(
-        hipContext.hip().hipMemcpyAsync(to, from, bytes, api::copyDefault, stream),
+        hipContext.hip().hipMemcpyAsync(to, from, bytes, api::copyDefault, own.handle),
         "hipMemcpyAsync");
   });
   return error ? std::move(error) : synchronize();
@@ -189,7 +193,7 @@ Error HipDevice::fill(DevicePtr to, uint8_t value, uint64_t bytes) {
   if (Expected<DevicePtr> base = checkRange(to, bytes); !base)
     return base.takeError();
   Error error = hipContext.run([&] {
-    return hipContext.check(hipContext.hip().hipMemsetAsync(pointer(to), value, bytes, stream),
+    return hipContext.check(hipContext.hip().hipMemsetAsync(pointer(to), value, bytes, own.handle),
                             "hipMemsetAsync");
   });
   return error ? std::move(error) : synchronize();

@@ -4,6 +4,7 @@
 
 #include "runtime/Device.h"
 #include "runtime/hip/HipContext.h"
+#include "runtime/hip/OwnStream.h"
 
 #include <map>
 #include <mutex>
@@ -23,7 +24,7 @@ public:
   const DeviceProperties &properties() const override { return facts; }
   const HipContext &context() const { return hipContext; }
   /// The stream that stands for a null StreamHandle.
-  api::Stream ownStream() const { return stream; }
+  api::Stream ownStream() const { return own.handle; }
   /// Lets kernels of this device use the memory of another; error when no link joins the two.
   llvm::Error enablePeer(const HipDevice &peer);
 
@@ -60,7 +61,7 @@ private:
 
   HipContext hipContext;
   DeviceProperties facts;
-  api::Stream stream = nullptr;
+  OwnStream own;
   std::mutex lock;
   std::map<DevicePtr, uint64_t> owned; ///< bytes of what allocate() gave
   std::multimap<DevicePtr, DevicePtr>

@@ -1,6 +1,7 @@
 // The GPUs of this machine that can run a schedule, opened through HIP.
 #pragma once
 
+#include "runtime/Gfx950.h"
 #include "runtime/hip/HipDevice.h"
 
 #include <vector>
@@ -14,7 +15,7 @@ struct HipSelection {
   /// Matching devices to pass over first: the rank, for a process that runs one rank.
   unsigned first = 0;
   std::string arch = "gfx950";
-  unsigned computeUnits = 256;
+  unsigned computeUnits = gfx950::computeUnits;
 };
 
 /// Owns its devices; everything allocated on them must be gone before it.

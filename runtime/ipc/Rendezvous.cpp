@@ -56,9 +56,11 @@ Expected<Rendezvous> Rendezvous::create(const RendezvousOptions &options) {
   return meeting;
 }
 
-/// Takes a connection in; after an error the caller still has it.
+/// Takes a connection in; after an error the caller still has it. HasLeft: it never was a rank.
 Error Rendezvous::admit(Socket &connection, Deadline limit) {
   auto message = receiveMessage(connection, limit);
+  if (!message && message.errorIsA<HasLeft>())
+    return message.takeError();
   if (!message)
     return addContext(message.takeError(), "a process that connected");
   const Header &header = message->first;
@@ -83,21 +85,34 @@ Error Rendezvous::meetAsRoot() {
     return listener.takeError();
   scope_exit remove([&] { ::unlink(options.path.c_str()); });
   for (unsigned missing = options.ranks - 1; missing; --missing) {
-    Expected<Socket> connection = listener->accept(limit);
-    Error error = connection ? admit(*connection, limit)
-                             : addContext(connection.takeError(),
-                                          fmt::format("{} of {} ranks have come",
-                                                      options.ranks - missing, options.ranks));
-    if (error) {
-      std::string reason = toString(std::move(error));
-      // Whoever was not let in is told as well.
-      if (connection)
-        peers.push_back(std::move(*connection));
-      abort(reason);
-      return makeError("{}", reason);
-    }
+    Error error = admitNext(*listener, limit);
+    if (!error)
+      continue;
+    std::string reason =
+        toString(addContext(std::move(error), fmt::format("{} of {} ranks have come",
+                                                          options.ranks - missing, options.ranks)));
+    abort(reason);
+    return makeError("{}", reason);
   }
   return Error::success();
+}
+
+/// The next process that says which rank it is. Another root that finds out whether somebody
+/// listens here leaves without a word.
+Error Rendezvous::admitNext(const Socket &listener, Deadline limit) {
+  while (true) {
+    Expected<Socket> connection = listener.accept(limit);
+    if (!connection)
+      return connection.takeError();
+    Error error = admit(*connection, limit);
+    if (error.isA<HasLeft>()) {
+      consumeError(std::move(error));
+      continue;
+    }
+    if (error) // whoever was not let in is told as well
+      peers.push_back(std::move(*connection));
+    return error;
+  }
 }
 
 Error Rendezvous::meetAsLeaf() {
@@ -118,14 +133,31 @@ Expected<std::vector<Payload>> Rendezvous::allGather(ArrayRef<uint8_t> contribut
     return makeError("expected at most {} bytes of rank {}, but got {}", maxContribution,
                      options.rank, contribution.size());
   auto all = options.rank == 0 ? gatherAsRoot(contribution) : gatherAsLeaf(contribution);
-  if (!all) {
-    broken = toString(all.takeError());
-    // Leaving is what tells the others.
-    peers.clear();
-    return makeError("{}", broken);
-  }
+  if (!all)
+    return breakWith(all.takeError());
   ++round;
   return all;
+}
+
+Error Rendezvous::breakWith(Error error) {
+  broken = toString(std::move(error));
+  // Leaving is what tells the others.
+  peers.clear();
+  return makeError("{}", broken);
+}
+
+/// The root's word decides: once it has heard all it may not fail any more, since some have its
+/// answer. Before, nobody has.
+Error Rendezvous::confirm() {
+  if (options.rank != 0 || !broken.empty())
+    return allGather({}).takeError();
+  auto all = hearAll({});
+  if (!all)
+    return breakWith(all.takeError());
+  if (Error error = tellAll(*all))
+    consumeError(breakWith(std::move(error)));
+  ++round;
+  return Error::success();
 }
 
 Error Rendezvous::collectFrom(unsigned peer, std::vector<Payload> &contributions, Deadline limit) {
@@ -160,7 +192,8 @@ void Rendezvous::abort(StringRef reason) {
       consumeError(send(peer, MessageKind::Abort, arrayRefFromStringRef(reason), deadline()));
 }
 
-Expected<std::vector<Payload>> Rendezvous::gatherAsRoot(ArrayRef<uint8_t> contribution) {
+/// The contributions of all; an error has been told to all.
+Expected<std::vector<Payload>> Rendezvous::hearAll(ArrayRef<uint8_t> contribution) {
   std::vector<Payload> contributions(options.ranks);
   contributions[0] = contribution.vec();
   if (Error error = collect(contributions)) {
@@ -168,11 +201,31 @@ Expected<std::vector<Payload>> Rendezvous::gatherAsRoot(ArrayRef<uint8_t> contri
     abort(reason);
     return makeError("{}", reason);
   }
+  return contributions;
+}
+
+/// A leaf that can't be told is named to the others; those before it hear of it in their next call.
+Error Rendezvous::tellAll(ArrayRef<Payload> contributions) {
   Payload all = encodeGathered(contributions);
   Deadline limit = deadline();
-  for (unsigned peer = 1; peer < options.ranks; ++peer)
-    if (Error error = send(peers[peer], MessageKind::Gathered, all, limit))
-      return addContext(std::move(error), fmt::format("rank {}", peer));
+  for (unsigned peer = 1; peer < options.ranks; ++peer) {
+    Error error = send(peers[peer], MessageKind::Gathered, all, limit);
+    if (!error)
+      continue;
+    std::string reason = fmt::format("rank {}: {}", peer, toString(std::move(error)));
+    peers[peer] = Socket(); // it may have half of the message
+    abort(reason);
+    return makeError("{}", reason);
+  }
+  return Error::success();
+}
+
+Expected<std::vector<Payload>> Rendezvous::gatherAsRoot(ArrayRef<uint8_t> contribution) {
+  auto contributions = hearAll(contribution);
+  if (!contributions)
+    return contributions;
+  if (Error error = tellAll(*contributions))
+    return error;
   return contributions;
 }
 

@@ -19,6 +19,8 @@ namespace mono::ipc {
 /// How often a process asks whether its peer listens yet.
 static constexpr milliseconds retryInterval{5};
 
+char HasLeft::ID;
+
 static Error systemError(StringRef what) {
   int code = errno;
   return makeError("{}: {}", what, std::strerror(code));
@@ -52,15 +54,16 @@ Expected<Socket> Socket::open() {
 
 // ---- listening ---------------------------------------------------------------------------------
 
-/// Removes a socket nobody listens at any more.
-static Error removeStale(StringRef path, const sockaddr_un &address) {
+/// Removes a socket nobody listens at any more. Does not wait: where the queue of connections is
+/// full, somebody listens.
+Error Socket::removeStale(StringRef path, const sockaddr_un &address) {
   struct stat facts = {};
   if (::lstat(address.sun_path, &facts) != 0 || !S_ISSOCK(facts.st_mode))
     return makeError("{}: there is something that is no socket", path);
-  int probe = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  bool dead = ::connect(probe, generic(address), sizeof address) != 0 && errno == ECONNREFUSED;
-  ::close(probe);
-  if (!dead)
+  Expected<Socket> probe = open();
+  if (!probe)
+    return probe.takeError();
+  if (::connect(probe->descriptor, generic(address), sizeof address) == 0 || errno != ECONNREFUSED)
     return makeError("{}: another group is meeting there", path);
   return ::unlink(address.sun_path) == 0 ? Error::success() : systemError(path);
 }
@@ -162,7 +165,7 @@ Error Socket::send(ArrayRef<uint8_t> bytes, Deadline deadline) const {
       if (Error error = wait(POLLOUT, deadline))
         return error;
     } else
-      return errno == EPIPE || errno == ECONNRESET ? makeError("it has left") : systemError("send");
+      return errno == EPIPE || errno == ECONNRESET ? make_error<HasLeft>() : systemError("send");
   }
   return Error::success();
 }
@@ -173,7 +176,7 @@ Error Socket::receive(MutableArrayRef<uint8_t> bytes, Deadline deadline) const {
     if (done > 0)
       bytes = bytes.drop_front(done);
     else if (done == 0 || errno == ECONNRESET)
-      return makeError("it has left");
+      return make_error<HasLeft>();
     else if (errno == EAGAIN || errno == EINTR) {
       if (Error error = wait(POLLIN, deadline))
         return error;

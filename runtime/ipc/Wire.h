@@ -13,7 +13,7 @@
 
 namespace mono::ipc {
 
-inline constexpr uint32_t wireVersion = 2;
+inline constexpr uint32_t wireVersion = 3;
 inline constexpr uint32_t maxRanks = 64;
 /// Bytes one rank may contribute to a round.
 inline constexpr uint32_t maxContribution = 1 << 16;

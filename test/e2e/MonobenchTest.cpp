@@ -42,6 +42,19 @@ TEST_F(Monobench, ReplaysGraphsOnHipDevices) {
   EXPECT_LE(*all.getNumber("real_time"), *all.getNumber("slowest_us"));
 }
 
+/// What could not be measured is no success: here 8 ranks are wanted, and there are 4 devices.
+TEST_F(Monobench, SaysThatABenchmarkFailed) {
+  setenv("MONO_HIP_LIBRARY", MONO_EMULATED_HIP, 1);
+  setenv("MONO_HIP_DEVICES", "4", 1);
+  ProcessResult result = run(MONOBENCH, {"--device=hip", "hip/all_reduce"});
+  unsetenv("MONO_HIP_DEVICES");
+  unsetenv("MONO_HIP_LIBRARY");
+  EXPECT_EQ(result.status, 1) << result.out;
+  EXPECT_NE(result.err.find("monobench: 1 of the benchmarks failed, see above"), std::string::npos)
+      << result.err;
+  EXPECT_NE(result.out.find("ERROR OCCURRED"), std::string::npos) << result.out;
+}
+
 TEST_F(Monobench, WritesJson) {
   ProcessResult result =
       run(MONOBENCH, {"emulator/mfma_bf16/threads:1", "--json=" + path("bench.json")});

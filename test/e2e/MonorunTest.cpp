@@ -88,6 +88,27 @@ TEST_F(Monorun, BadFilesAreStatusOne) {
   fails(1, "operand 'in' needs an input: give --inputs or --verify", {exchange()});
 }
 
+/// Before anything is read: a layer takes minutes.
+TEST_F(Monorun, TargetsAreCheckedFirst) {
+  fails(1, "none/out.safetensors: No such file or directory",
+        {path("none.mlir"), "--outputs=" + path("none/out.safetensors")});
+  fails(1, "can't write '" + path("none/t.json") + "': No such file or directory",
+        {path("none.mlir"), "--trace=" + path("none/t.json")});
+  fails(1, "can't write '" + path(".") + "': Is a directory",
+        {path("none.mlir"), "--trace=" + path(".")});
+}
+
+/// The name is as long as a name may be, that of the temporary file longer.
+TEST_F(Monorun, WhatCannotBeWrittenTakesNothingElseAlong) {
+  std::string file = path(std::string(255, 'o'));
+  ProcessResult result =
+      run({exchange(), "--inputs=" + inputs(1), "--repeat=2", "--outputs=" + file});
+  EXPECT_EQ(result.status, 1);
+  EXPECT_EQ(result.out.find("launches                               2\n"), 0u) << result.out;
+  EXPECT_NE(result.err.find("monorun: " + file + ": File name too long"), std::string::npos)
+      << result.err;
+}
+
 TEST_F(Monorun, BadInputFilesAreStatusOne) {
   std::string kernel = exchange();
   fails(1, "no.safetensors: No such file", {kernel, "--inputs=" + path("no.safetensors")});

@@ -114,6 +114,7 @@ TEST_F(TraceFile, StopsWhereATaskBegins) {
   ProcessResult result =
       run(MONORUN, {kSchedule, "-DS=1", "-DTP=1", "--verify", "--break=reduce:3"});
   EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_NE(result.out.find("launch 1: rank 0, "), std::string::npos) << result.out;
   EXPECT_NE(result.out.find("workgroup (195, 0, 0)"), std::string::npos) << result.out;
   EXPECT_NE(result.out.find("stopped at a marker"), std::string::npos) << result.out;
   EXPECT_NE(result.out.find("exec 0xffffffffffffffff"), std::string::npos) << result.out;

@@ -2,7 +2,8 @@
 
 The floor counts each byte once that no kernel can do without. `monoc --report` says what operands a launch
 reads; of those that data chooses the case says how much: the experts it hits, the tokens it selects, the
-index keys up to its positions. usage: hbm_floor.py MONOC MONORUN SCHEDULE CASE BAR [-DNAME=VALUE...]; fails
+index keys up to its positions. A launch that asks for other weights of experts than those once is an
+error. usage: hbm_floor.py MONOC MONORUN SCHEDULE CASE BAR [-DNAME=VALUE...]; fails
 when any rank reads more than BAR times the floor.
 """
 import json
@@ -15,15 +16,18 @@ EXPERTS = ["w_gate_up", "w_gate_up_scale", "w_down", "w_down_scale"]
 
 
 def read_case(path):
-    """The positions and the metadata of a golden case."""
+    """The positions, the routed experts that any row chose, and the metadata of a golden case."""
     with open(path, "rb") as file:
         header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
         begin = file.tell()
-        first, end = header["positions"]["data_offsets"]
-        file.seek(begin + first)
-        positions = struct.unpack(f"<{(end - first) // 4}i", file.read(end - first))
-    return positions, {key: int(value) for key, value in header["__metadata__"].items()
-                       if value.isdigit()}
+
+        def integers(name):
+            first, end = header[name]["data_offsets"]
+            file.seek(begin + first)
+            return struct.unpack(f"<{(end - first) // 4}i", file.read(end - first))
+
+        return integers("positions"), set(integers("topk_ids")), {
+            key: int(value) for key, value in header["__metadata__"].items() if value.isdigit()}
 
 
 def read_report(monoc, schedule, parameters):
@@ -38,19 +42,27 @@ def row_bytes(operand, axes=1):
     return operand["bytes"] // math.prod(operand["shape"][:-axes])
 
 
-def floor_of(rank, operands, positions, dims):
-    """Bytes by what they are read for."""
+def expert_bytes(operands, routed):
+    """Bytes of the weights of the experts that are hit, by operand: the routed ones and the shared one."""
+    return {name: (len(routed) + 1) * row_bytes(operands[name], axes=2) for name in EXPERTS}
+
+
+def check_experts(rank, experts):
+    """Each expert is read by one workgroup or another, once."""
     asked = {memory["name"]: memory["bytes_read"] for memory in rank["memory"]}
-    matrix = {name: row_bytes(operands[name], axes=2) for name in EXPERTS}
-    # Each expert is read by one workgroup or another, once.
-    hit = {asked[name] // matrix[name] for name in EXPERTS}
-    if len(hit) != 1:
-        sys.exit(f"expected all weights of an expert to be read, but got numbers of experts {hit}")
+    for name, size in experts.items():
+        if asked[name] != size:
+            sys.exit(f"{name}: expected {size} bytes to be read, those of the experts that the case hits, "
+                     f"but got {asked[name]}")
+
+
+def floor_of(operands, positions, experts, dims):
+    """Bytes by what they are read for."""
     fixed = [o for o in operands.values() if not o["read_bytes_by_data"]]
     weights = sum(o["read_bytes"] for o in fixed if o["role"] == "weight")
     tokens = [min(position + 1, dims["index_topk"]) for position in positions]
     return {"attention, router and norm weights": weights,
-            "experts": hit.pop() * sum(matrix.values()),
+            "experts": sum(experts.values()),
             "latents": row_bytes(operands["cache_kv"]) * sum(tokens),
             "index keys": row_bytes(operands["cache_index"]) * sum(p + 1 for p in positions),
             "other operands": sum(o["read_bytes"] for o in fixed) - weights}
@@ -63,12 +75,14 @@ def main(monoc, monorun, schedule, case, bar, *parameters):
         sys.exit(f"monorun: status {run.returncode}")
     text = run.stdout[run.stdout.index("{\n"):]
     stats = json.loads(text[:text.index("\n}\n") + 3])
-    positions, dims = read_case(case)
+    positions, routed, dims = read_case(case)
     bound = [f"-D{name}={value}" for name, value in stats["kernel"]["params"].items()]
     operands = read_report(monoc, schedule, bound)
+    experts = expert_bytes(operands, routed)
+    floor = floor_of(operands, positions, experts, dims)
     worst = 0
     for number, rank in enumerate(stats["ranks"]):
-        floor = floor_of(rank, operands, positions, dims)
+        check_experts(rank, experts)
         total, read = sum(floor.values()), rank["caches_modelled"]["hbm_bytes_read"]
         worst = max(worst, read / total)
         print(f"rank {number}: {read} bytes from HBM (modelled), floor {total}: {read / total:.4f}")
@@ -82,4 +96,5 @@ def main(monoc, monorun, schedule, case, bar, *parameters):
         sys.exit(f"expected at most {bar} times the floor, but got {worst:.4f}")
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -61,6 +61,13 @@ TEST_F(CacheTest, CreatesTheDirectoryForTheOwnerAlone) {
   EXPECT_EQ(nested.load(keyOf(1)), payloadOf(1));
 }
 
+/// Names of temporary files are made from models in which a % stands for anything.
+TEST_F(CacheTest, TakesAnyDirectory) {
+  Cache odd({directory.path() + "/100%/%%%", 1 << 20, ""});
+  ASSERT_EQ(llvm::toString(odd.store(keyOf(1), payloadOf(1))), "");
+  EXPECT_EQ(odd.load(keyOf(1)), payloadOf(1));
+}
+
 TEST_F(CacheTest, AnyChangedBitIsAMiss) {
   std::vector<uint8_t> good = encodeEntry(keyOf(1), payloadOf(1));
   ASSERT_TRUE(decodeEntry(keyOf(1), good).has_value());

@@ -227,4 +227,25 @@ TEST_F(JitOnHip, SaysHowManyDevicesThereAre) {
   EXPECT_THAT(many.error().text(), testing::HasSubstr("100"));
 }
 
+// ---- faults ------------------------------------------------------------------------------------
+
+/// The last tests: after a fault HIP gives the process up.
+class JitHipFault : public JitOnHip {};
+
+/// HIP tells whoever waits that something has failed.
+TEST_F(JitHipFault, IsHeardByTheGroupWhoseLaunchItWas) {
+  auto bad = Group::create(*kernel, *node);
+  ASSERT_TRUE(bool(bad)) << bad.error().text();
+  for (uint32_t rank = 0; rank < 2; ++rank)
+    for (const char *operand : {"x", "y"}) // x has never been written
+      ASSERT_EQ(bad->bind(rank, operand, *node->allocate(rank, 256), 256).text(), "");
+  ASSERT_EQ(bad->launch().text(), "");
+  EXPECT_EQ(group->synchronize().text(), "");
+  Error failure = bad->synchronize();
+  EXPECT_EQ(failure.status(), MONO_DEVICE_ERROR);
+  EXPECT_THAT(failure.text(), testing::HasSubstr("hipStreamSynchronize: hipErrorLaunchFailure"));
+  EXPECT_EQ(bad->launch().text(),
+            "the group is broken by an earlier launch; make a new one: " + failure.text());
+}
+
 } // namespace

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <sys/stat.h>
+#include <unistd.h>
 
 using namespace mono::jit;
 using namespace mono::test;
@@ -203,6 +205,40 @@ TEST(Groups, RunOnHostMemoryOfTheEmulator) {
               StartsWith("1: expected the start of mapped host memory, but got 0x"));
 }
 
+/// On the emulator, too, where launches run when somebody waits.
+TEST(Groups, RunBeforeTheCopiesBehindTheirLaunch) {
+  Kernel kernel = scaleKernel();
+  Node node = emulator();
+  auto group = Group::create(kernel, node);
+  ASSERT_EQ(failureOf(group), "");
+  DeviceFloats x(node, 0, countFrom(5)), y(node, 0, countFrom(0));
+  ASSERT_EQ(failureOf(group->bind(0, "x", x.address, x.bytes())), "");
+  ASSERT_EQ(failureOf(group->bind(0, "y", y.address, y.bytes())), "");
+  ASSERT_EQ(failureOf(group->launch()), "");
+  std::vector<float> next(256, 50);
+  ASSERT_EQ(failureOf(node.write(0, x.address, std::span<const float>(next))), "");
+  EXPECT_EQ(y.read(), doubled(countFrom(5)));
+  ASSERT_EQ(failureOf(group->launch()), "");
+  EXPECT_EQ(y.read(), doubled(next));
+}
+
+TEST(Groups, RunBeforeTheirHostMemoryIsUnmapped) {
+  Kernel kernel = scaleKernel();
+  Node node = emulator();
+  auto group = Group::create(kernel, node);
+  ASSERT_EQ(failureOf(group), "");
+  alignas(16) float x[256];
+  std::ranges::copy(countFrom(1), x);
+  DeviceFloats y(node, 0, countFrom(0));
+  ASSERT_EQ(failureOf(node.mapHost(x, sizeof x)), "");
+  ASSERT_EQ(failureOf(group->bind(0, "x", x, sizeof x)), "");
+  ASSERT_EQ(failureOf(group->bind(0, "y", y.address, y.bytes())), "");
+  ASSERT_EQ(failureOf(group->launch()), "");
+  ASSERT_EQ(failureOf(node.unmapHost(x)), "");
+  ASSERT_EQ(failureOf(group->synchronize()), "");
+  EXPECT_EQ(y.read(), doubled(countFrom(1)));
+}
+
 /// Workspaces for the ranks of a node, freed at the end.
 class Workspaces {
 public:
@@ -309,9 +345,24 @@ TEST(CompileErrors, CarryTheDiagnostics) {
 TEST(CompileErrors, NameFilesThatCannotBeRead) {
   TemporaryDirectory directory;
   EXPECT_EQ(failureOf(Kernel::compileFile(directory.path() + "/none.mlir")),
-            "2: can't open '" + directory.path() + "/none.mlir': No such file or directory");
+            "2: " + directory.path() + "/none.mlir: No such file or directory");
   EXPECT_THAT(failureOf(Kernel::compileText("mono.import \"none.mlir\"", {}, "a.mlir", "dir")),
               HasSubstr("expected a file to import, but 'dir/none.mlir' does not exist"));
+}
+
+/// What never ends, never comes, or is too large to be a schedule is not read.
+TEST(CompileErrors, RefuseWhatIsNoFile) {
+  EXPECT_EQ(failureOf(Kernel::compileFile("/dev/zero")),
+            "2: /dev/zero: expected a file, but it is a device");
+  TemporaryDirectory directory;
+  std::string pipe = directory.path() + "/pipe", large = directory.path() + "/large.mlir";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(failureOf(Kernel::compileFile(pipe)),
+            "2: " + pipe + ": expected a file, but it is a pipe");
+  std::ofstream(large).close();
+  ASSERT_EQ(truncate(large.c_str(), (64 << 20) + 1), 0);
+  EXPECT_EQ(failureOf(Kernel::compileFile(large)),
+            "2: " + large + ": expected at most 67108864 bytes, but got 67108865");
 }
 
 TEST(CompileErrors, NameWrongOptions) {
@@ -468,6 +519,118 @@ TEST(GroupErrors, BreakTheGroupThatFailed) {
   ASSERT_EQ(failureOf(next->bind(0, "y", unwritten, 1024)), "");
   ASSERT_EQ(failureOf(next->launch()), "");
   ASSERT_EQ(failureOf(next->synchronize()), "");
+}
+
+/// A node with a kernel whose launch fails in one group and not in others.
+class OneOfManyFails : public testing::Test {
+protected:
+  Group bound(void *from) {
+    auto group = Group::create(kernel, node);
+    EXPECT_EQ(failureOf(group), "");
+    EXPECT_EQ(failureOf(group->bind(0, "x", from, 1024)), "");
+    EXPECT_EQ(failureOf(group->bind(0, "y", y.address, 1024)), "");
+    return std::move(*group);
+  }
+  Group failing() { return bound(unwritten); }
+  Group good() { return bound(x.address); }
+  static void expectBroken(Group &group, const std::string &start) {
+    std::string failure = failureOf(group.synchronize());
+    EXPECT_THAT(failure, StartsWith("6: " + start));
+    EXPECT_EQ(failureOf(group.check()), failure);
+    EXPECT_EQ(failureOf(group.launch()), "6: the group is broken by an earlier launch; make a new "
+                                         "one: " +
+                                             failure.substr(3));
+  }
+  void expectGood(Group &group) {
+    EXPECT_EQ(failureOf(group.launch()), "");
+    EXPECT_EQ(failureOf(group.synchronize()), "");
+    EXPECT_EQ(y.read(), doubled(countFrom(5)));
+  }
+
+  Kernel kernel = scaleKernel();
+  Node node = emulator();
+  DeviceFloats x{node, 0, countFrom(5)}, y{node, 0, countFrom(0)};
+  void *unwritten = *node.allocate(0, 1024);
+};
+
+TEST_F(OneOfManyFails, WhoeverWaits) {
+  Group bad = failing(), other = good();
+  ASSERT_EQ(failureOf(bad.launch()), "");
+  EXPECT_EQ(failureOf(other.synchronize()), "");
+  EXPECT_EQ(failureOf(other.check()), "");
+  expectGood(other);
+  expectBroken(bad, "rank 0");
+  expectGood(other);
+}
+
+TEST_F(OneOfManyFails, WhicheverGroupIsDestroyed) {
+  Group bad = failing();
+  ASSERT_EQ(failureOf(bad.launch()), "");
+  {
+    Group other = good();
+  }
+  expectBroken(bad, "rank 0");
+}
+
+TEST_F(OneOfManyFails, WhoeverCopies) {
+  Group bad = failing();
+  ASSERT_EQ(failureOf(bad.launch()), "");
+  float value = 1;
+  EXPECT_THAT(failureOf(node.write(0, x.address, std::span<const float>(&value, 1))),
+              StartsWith("6: rank 0"));
+  ASSERT_EQ(failureOf(node.write(0, y.address, std::span<const float>(&value, 1))), "");
+  EXPECT_EQ(x.read(), countFrom(5)); // nothing was written behind the failure
+  expectBroken(bad, "rank 0");
+}
+
+TEST_F(OneOfManyFails, WhatCameBeforeIsWholeAndWhatComesBehindIsLost) {
+  Group before = good(), bad = failing(), behind = good();
+  for (Group *group : {&before, &bad, &behind})
+    ASSERT_EQ(failureOf(group->launch()), "");
+  EXPECT_EQ(failureOf(before.synchronize()), "");
+  EXPECT_EQ(y.read(), doubled(countFrom(5)));
+  expectGood(before);
+  expectBroken(behind, "stopped, because another launch failed: rank 0");
+  expectBroken(bad, "rank 0");
+}
+
+TEST_F(OneOfManyFails, NobodyWhenNothingWasStarted) {
+  Group group = good();
+  std::vector<void *> streams{&y};
+  EXPECT_EQ(failureOf(group.launch(streams)),
+            "1: rank 0: the emulator has no streams, expected a null stream");
+  expectGood(group);
+}
+
+/// Ranks that may be at different launches are of no use to the other kernel either.
+TEST(GroupErrors, BreakAllThatShareAWorkspace) {
+  CompileOptions options;
+  options.cacheDirectory = "";
+  auto kernel = Kernel::compileText(kSumSchedule, options);
+  ASSERT_EQ(failureOf(kernel), "");
+  Node node = emulator(2);
+  auto first = Group::create(*kernel, node);
+  ASSERT_EQ(failureOf(first), "");
+  auto second = Group::createSharing(*kernel, *first);
+  ASSERT_EQ(failureOf(second), "");
+  DeviceFloats x0(node, 0, countFrom(1, 64)), x1(node, 1, countFrom(1, 64));
+  DeviceFloats y0(node, 0, countFrom(0, 64)), y1(node, 1, countFrom(0, 64));
+  for (auto *group : {&*first, &*second}) {
+    ASSERT_EQ(failureOf(group->bind(0, "x", x0.address, 256)), "");
+    ASSERT_EQ(failureOf(group->bind(1, "x", x1.address, 256)), "");
+    ASSERT_EQ(failureOf(group->bind(0, "y", y0.address, 256)), "");
+    ASSERT_EQ(failureOf(group->bind(1, "y", y1.address, 256)), "");
+  }
+  ASSERT_EQ(failureOf(second->launch()), "");
+  ASSERT_EQ(failureOf(second->synchronize()), "");
+  // Rank 1 alone fails.
+  ASSERT_EQ(failureOf(first->bind(1, "x", *node.allocate(1, 256), 256)), "");
+  ASSERT_EQ(failureOf(first->launch()), "");
+  std::string failure = failureOf(first->synchronize());
+  EXPECT_THAT(failure, StartsWith("6: rank 1"));
+  EXPECT_EQ(failureOf(second->launch()), "6: the group is broken by an earlier launch; make a new "
+                                         "one: " +
+                                             failure.substr(3));
 }
 
 TEST(GroupErrors, ReportOperandsThatWereFreed) {

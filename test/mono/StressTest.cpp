@@ -121,6 +121,29 @@ TEST(Cycles, DoNotGrow) {
   EXPECT_LT(growth, 2 << 20);
 }
 
+/// A node outlives the kernels that are loaded on it: each of these is another one, of which the
+/// emulator would keep a megabyte.
+TEST(Cycles, OfKernelsOnOneNodeDoNotGrow) {
+  auto node = Node::emulator(1);
+  ASSERT_TRUE(bool(node)) << node.error().text();
+  auto load = [&](int number) {
+    auto kernel =
+        Kernel::compileText(scaleSchedule(std::to_string(number) + ".0"), withoutCache(4));
+    ASSERT_TRUE(bool(kernel)) << kernel.error().text();
+    auto group = Group::create(*kernel, *node);
+    ASSERT_TRUE(bool(group)) << group.error().text();
+  };
+  for (int number = 0; number < 20; ++number)
+    load(number);
+  int64_t before = residentBytes();
+  for (int number = 20; number < 70; ++number)
+    load(number);
+  int64_t growth = residentBytes() - before;
+  std::printf("50 kernels on one node after 20: resident memory grew by %lld KiB\n",
+              static_cast<long long>(growth >> 10));
+  EXPECT_LT(growth, 16 << 20);
+}
+
 TEST(Cycles, OfCompilationDoNotGrow) {
   for (int i = 0; i < 10; ++i)
     ASSERT_FALSE(compiled(1 + i % 8).empty());

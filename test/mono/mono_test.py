@@ -2,10 +2,17 @@
 skipped where there is none."""
 import array
 import ctypes
+import gc
+import os
 import pathlib
 import random as random_module
+import shutil
+import subprocess
+import sys
+import tempfile
 import unittest
 import unittest.mock
+import weakref
 
 import mono
 
@@ -88,7 +95,7 @@ class Kernels(Failing):
 
     def test_raise_diagnostics(self):
         self.fails(mono.COMPILE_ERROR, "expected parameter 'ROWS' in 1 to 64, but got 65", scale, 65)
-        self.fails(mono.FILE_ERROR, "can't open 'no/such.mlir'", mono.compile, "no/such.mlir")
+        self.fails(mono.FILE_ERROR, "no/such.mlir: No such file", mono.compile, "no/such.mlir")
         self.fails(mono.INVALID_ARGUMENT, "expected linker", mono.compile_text, SCALE, linker="gold")
 
 
@@ -98,6 +105,23 @@ class Library(unittest.TestCase):
         with unittest.mock.patch.object(mono, "_ABI_VERSION", 99), self.assertRaisesRegex(
                 ImportError, "expected libmono of ABI version 99, but got [0-9]"):
             mono._load()
+
+    def import_without(self, library, folder):
+        """What `import mono` says in a process of its own, with this copy of the module."""
+        environment = {**os.environ, "PYTHONPATH": folder, "MONO_LIBRARY": library}
+        environment.pop("LD_PRELOAD", None)  # of sanitizers
+        return subprocess.run([sys.executable, "-c", "import mono"], env=environment,
+                              capture_output=True, text=True).stderr
+
+    def test_says_where_it_was_looked_for(self):
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copy(mono.__file__, folder)
+            self.assertIn("ImportError: can't load no/such.so, which MONO_LIBRARY names: ",
+                          self.import_without("no/such.so", folder))
+            beside = pathlib.Path(folder).resolve() / "libmono.so.1"
+            self.assertIn(
+                f"ImportError: can't load libmono.so.1, expected it as {beside}, in the path of the "
+                "loader, or where MONO_LIBRARY says: ", self.import_without("", folder))
 
 
 class Groups(Failing):
@@ -120,6 +144,24 @@ class Groups(Failing):
         self.group.bind(0, "y", y)
         self.run_group()
         self.assertEqual(list(y), [2.0 * i for i in range(256)])
+
+    def test_keep_what_queued_launches_use(self):
+        x = array.array("f", [1] * 256)
+        y = (ctypes.c_float * 256)()
+        self.group.bind(0, "x", x)
+        self.group.bind(0, "y", y)
+        self.group.launch()
+        self.group.bind(0, "x", array.array("f", [3] * 256))
+        replaced = weakref.ref(x)
+        del x
+        gc.collect()
+        self.assertIsNotNone(replaced())
+        self.group.synchronize()
+        self.assertEqual(list(y), [2.0] * 256)
+        gc.collect()
+        self.assertIsNone(replaced())
+        self.run_group()
+        self.assertEqual(list(y), [6.0] * 256)
 
     def test_run_on_device_memory(self):
         x, y = self.node.allocate(0, 1024), self.node.allocate(0, 1024)

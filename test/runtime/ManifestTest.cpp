@@ -178,6 +178,39 @@ TEST(Manifest, RejectsRegionsThatCannotBe) {
          "first_stage: expected an integer in [0, 0], but got 1");
 }
 
+TEST(Manifest, RegionsHaveDimensions) {
+  std::string text = withRegion(R"("row_bytes": 208, "offset": 16, "first_stage": 0)");
+  text.replace(text.find("[2, 100]"), 8, "[]");
+  EXPECT_EQ(
+      errorOf(parseManifest(text)),
+      "manifest: regions[0]: region 'row': expected a shape of at least 1 dimension, but got none");
+}
+
+/// As the kernels count (docs/manifest.md): after the largest multiple of all slots that 32 bits
+/// hold comes 1.
+TEST(Manifest, TagsBeginAgain) {
+  Manifest manifest;
+  manifest.mailboxes.resize(3);
+  Mailbox &peers = manifest.mailboxes[0], &others = manifest.mailboxes[1],
+          &device = manifest.mailboxes[2];
+  peers.scope = others.scope = MailboxScope::Peers;
+  device.scope = MailboxScope::Device;
+  device.slots = 7; // does not count
+  auto expectLast = [&](unsigned slots, unsigned otherSlots, uint32_t last) {
+    peers.slots = slots;
+    others.slots = otherSlots;
+    EXPECT_EQ(manifest.nextTag(0), 1u);
+    EXPECT_EQ(manifest.nextTag(41), 42u);
+    EXPECT_EQ(manifest.nextTag(last - 1), last);
+    EXPECT_EQ(manifest.nextTag(last), 1u);
+  };
+  // 2^32 - 1 is 3 * 5 * 17 * 257 * 65537.
+  expectLast(1, 1, 4294967295);
+  expectLast(2, 2, 4294967294);
+  expectLast(3, 1, 4294967295);
+  expectLast(2, 3, 4294967292);
+}
+
 TEST(Manifest, RejectsWhatIsNotAnObject) {
   EXPECT_NE(errorOf(parseManifest("[1]")).find("expected a JSON object, but got a list"),
             std::string::npos);

@@ -252,6 +252,14 @@ TEST_F(StreamedSafetensors, LeavesNothingWhenDataAreMissingOrTooMany) {
   EXPECT_EQ(files(), 0u);
 }
 
+/// Names of temporary files are made from models in which a % stands for anything.
+TEST_F(StreamedSafetensors, MayLieInAnyFolder) {
+  std::string odd = (folder + "/a%b").str();
+  ASSERT_FALSE(llvm::sys::fs::create_directory(odd));
+  ASSERT_EQ(llvm::toString(writeSafetensors(odd + "/%.safetensors", {}, {})), "");
+  EXPECT_TRUE(llvm::sys::fs::exists(odd + "/%.safetensors"));
+}
+
 TEST(Safetensors, WritesAndMapsFiles) {
   llvm::SmallString<128> path;
   ASSERT_FALSE(llvm::sys::fs::createTemporaryFile("mono-test", "safetensors", path));

@@ -112,8 +112,7 @@ llvm::Expected<std::unique_ptr<Decoder>> Decoder::create() {
   return std::unique_ptr<Decoder>(new Decoder(std::move(impl)));
 }
 
-// ---- names
-// ---------------------------------------------------------------------------------------
+// ---- names -------------------------------------------------------------------------------------
 
 std::string baseNameOf(llvm::StringRef name) {
   // Everything from the first suffix that starts in lower case is encoding: _e32_vi, _gfx940_acd.
@@ -154,8 +153,7 @@ std::vector<std::string> Decoder::allBaseNames() const {
   return names;
 }
 
-// ---- one instruction
-// -----------------------------------------------------------------------------
+// ---- one instruction ---------------------------------------------------------------------------
 
 static InstructionClass memoryClass(llvm::StringRef name) {
   if (name.contains("_ATOMIC_"))
@@ -244,8 +242,7 @@ std::string Decoder::print(llvm::ArrayRef<uint8_t> bytes) {
   return line;
 }
 
-// ---- a whole image
-// -------------------------------------------------------------------------------
+// ---- a whole image -----------------------------------------------------------------------------
 
 namespace {
 /// Assigns ids to base names and looks their handlers up once.

@@ -1,6 +1,7 @@
 // The kernel descriptor and the metadata note of a code object.
 #include "runtime/emulator/decode/KernelDescriptor.h"
 
+#include "runtime/Gfx950.h"
 #include "runtime/emulator/Text.h"
 #include "runtime/emulator/decode/MessagePack.h"
 
@@ -12,8 +13,7 @@ namespace mono::emu {
 
 using namespace llvm::amdhsa;
 
-// ---- descriptor
-// ----------------------------------------------------------------------------------
+// ---- descriptor --------------------------------------------------------------------------------
 
 namespace {
 /// Fields of the descriptor by their byte offsets.
@@ -69,7 +69,6 @@ static unsigned enabledUserSgprs(const KernelSetup &s) {
   return (s.privateSegmentBuffer ? 4 : 0) + 2 * pairs + s.privateSize + s.preloadDwords;
 }
 
-static constexpr uint32_t maxLdsBytes = 163840;
 static constexpr uint32_t maxScratchBytes = 1 << 20; ///< per work-item; a sanity bound
 /// Scratch a work-item gets beyond the fixed part when the compiler could not bound its stack
 /// (recursion, alloca): what LLVM itself assumes for a callee it does not see.
@@ -77,9 +76,9 @@ static constexpr uint32_t dynamicStackBytes = 16384;
 static constexpr uint32_t preloadPrologueBytes = 256;
 
 static llvm::Error validateSetup(llvm::StringRef name, const KernelSetup &setup) {
-  if (setup.ldsBytes > maxLdsBytes)
-    return makeError("kernel '{}': expected at most {} bytes of LDS, but got {}", name, maxLdsBytes,
-                     setup.ldsBytes);
+  if (setup.ldsBytes > gfx950::ldsBytes)
+    return makeError("kernel '{}': expected at most {} bytes of LDS, but got {}", name,
+                     gfx950::ldsBytes, setup.ldsBytes);
   if (setup.scratchBytes > maxScratchBytes)
     return makeError("kernel '{}': expected at most {} bytes of scratch a work-item, but got {}",
                      name, maxScratchBytes, setup.scratchBytes);
@@ -123,8 +122,7 @@ llvm::Expected<KernelDescription> parseKernelDescriptor(llvm::StringRef name,
   return kernel;
 }
 
-// ---- metadata
-// ------------------------------------------------------------------------------------
+// ---- metadata ----------------------------------------------------------------------------------
 
 namespace {
 using Map = llvm::msgpack::MapDocNode;

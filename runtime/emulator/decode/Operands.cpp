@@ -10,8 +10,7 @@
 
 namespace mono::emu {
 
-// ---- registers
-// -----------------------------------------------------------------------------------
+// ---- registers ---------------------------------------------------------------------------------
 
 static bool specialFromEncoding(unsigned encoding, Operand &operand) {
   static constexpr struct {
@@ -80,8 +79,7 @@ OperandDecoder::OperandDecoder(const llvm::MCInstrInfo &instructions,
       inputModifierType = instructions.get(op).operands()[1].OperandType;
 }
 
-// ---- roles
-// ---------------------------------------------------------------------------------------
+// ---- roles -------------------------------------------------------------------------------------
 
 /// A literal that an inline constant could express arrives as the expression lit(value).
 static bool constantOf(const llvm::MCOperand &operand, int64_t &value) {
@@ -143,8 +141,7 @@ static void setSources(const std::vector<Operand> &sources, Instruction &inst) {
   std::copy_n(sources.begin(), inst.numSrc, inst.src.begin());
 }
 
-// ---- memory formats: fixed places
-// ----------------------------------------------------------------
+// ---- memory formats: fixed places --------------------------------------------------------------
 
 static std::vector<Operand> vectorsOf(const std::vector<Operand> &operands) {
   std::vector<Operand> result;
@@ -211,8 +208,7 @@ static void placeLds(llvm::StringRef name, const std::vector<Operand> &sources, 
     inst.src[first + s] = sources[s];
 }
 
-// ---- vector ALU
-// ----------------------------------------------------------------------------------
+// ---- vector ALU --------------------------------------------------------------------------------
 
 /// e32 and SDWA forms read or write VCC without naming it; the record does.
 void OperandDecoder::addImpliedVcc(const llvm::MCInstrDesc &desc, Instruction &inst) const {
@@ -226,8 +222,7 @@ void OperandDecoder::addImpliedVcc(const llvm::MCInstrDesc &desc, Instruction &i
 
 static bool isSwap(llvm::StringRef name) { return name.contains("SWAP"); }
 
-// ---- checks
-// --------------------------------------------------------------------------------------
+// ---- checks ------------------------------------------------------------------------------------
 
 static void addSpan(const Operand &operand, bool isWrite, Instruction &inst) {
   if (operand.isVector()) {

@@ -8,8 +8,7 @@
 namespace mono::emu {
 namespace {
 
-// ---- reads and writes
-// ----------------------------------------------------------------------------
+// ---- reads and writes --------------------------------------------------------------------------
 
 /// The first `Bytes` bytes, 4, 8 or 16, in a vector of four dwords.
 template <unsigned Bytes> __m128i loadDwords(const uint8_t *from) {
@@ -180,8 +179,7 @@ void registerReadsAndWrites(HandlerTable &t) {
   t.add("DS_WRITE_ADDTID_B32", writeAddTid);
 }
 
-// ---- atomics
-// -------------------------------------------------------------------------------------
+// ---- atomics -----------------------------------------------------------------------------------
 
 template <typename T> T laneValue(const uint32_t *rows, unsigned lane) {
   if constexpr (sizeof(T) == 8)

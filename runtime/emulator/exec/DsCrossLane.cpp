@@ -16,8 +16,7 @@ LaneArray copyLanes(Wave &w, const Operand &operand) {
   return values;
 }
 
-// ---- swizzle and permute
-// -------------------------------------------------------------------------
+// ---- swizzle and permute -----------------------------------------------------------------------
 
 uint32_t reverse5(uint32_t value) {
   uint32_t result = 0;
@@ -79,8 +78,7 @@ void forwardPermute(Wave &w, const Instruction &i) {
   issueDs(w, i, 1);
 }
 
-// ---- transpose reads
-// -----------------------------------------------------------------------------
+// ---- transpose reads ---------------------------------------------------------------------------
 
 /// Every lane fetches `dwords` dwords at its own address; false after a fault. Needs EXEC all ones;
 /// without the check exec, the lanes switched off have zeros.

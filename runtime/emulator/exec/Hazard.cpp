@@ -9,8 +9,7 @@
 
 namespace mono::emu {
 
-// ---- what instructions are
-// -----------------------------------------------------------------------
+// ---- what instructions are ---------------------------------------------------------------------
 
 static bool isTransName(llvm::StringRef name) {
   for (const char *prefix : {"V_EXP_F", "V_LOG_F", "V_RCP_", "V_RSQ_", "V_SQRT_", "V_SIN_",
@@ -90,8 +89,7 @@ static unsigned sourceStates(const Instruction &inst, const HazardTraits &t) {
   return passes(inst, t) - 1;
 }
 
-// ---- checking
-// ------------------------------------------------------------------------------------
+// ---- checking ----------------------------------------------------------------------------------
 
 HazardTracker::HazardTracker(const HazardTable &table, unsigned vgprs)
     : table(table), vector(vgprs) {}
@@ -219,8 +217,7 @@ bool HazardTracker::checkModes(const Use &use) {
   return !sameRegister || require(use, setreg, 2, "s_setreg of the same register");
 }
 
-// ---- recording
-// -----------------------------------------------------------------------------------
+// ---- recording ---------------------------------------------------------------------------------
 
 void HazardTracker::recordVector(const Use &use, unsigned first, unsigned count) {
   const HazardTraits &t = use.traits;

@@ -10,8 +10,7 @@
 
 namespace mono::emu {
 
-// ---- register checks
-// -----------------------------------------------------------------------------
+// ---- register checks ---------------------------------------------------------------------------
 
 static unsigned archVgprLimit(const Wave &w) { return w.accumOffset; }
 static unsigned accVgprLimit(const Wave &w) { return w.numVgprs - w.accumOffset; }
@@ -98,8 +97,7 @@ static bool checkWritten(Wave &w, const Instruction &i) {
   return true;
 }
 
-// ---- VGPR indexing and VSKIP
-// ---------------------------------------------------------------------
+// ---- VGPR indexing and VSKIP -------------------------------------------------------------------
 
 static bool isVectorAlu(Format format) { return format >= Format::Vop1 && format <= Format::Vop3p; }
 static bool isScalar(Format format) { return format <= Format::Smem; }
@@ -136,8 +134,7 @@ static void runSpecial(Wave &w, const Instruction &i) {
   i.handler(w, i);
 }
 
-// ---- the loop
-// ------------------------------------------------------------------------------------
+// ---- the loop ----------------------------------------------------------------------------------
 
 static void faultMissing(Wave &w, const Instruction *i) {
   if (!i || i->size == 0)

@@ -38,8 +38,7 @@ void RaceLds::barrier(const std::vector<Wave> &list) {
   }
 }
 
-// ---- one entry
-// -----------------------------------------------------------------------------------
+// ---- one entry ---------------------------------------------------------------------------------
 
 /// Nothing the entry holds can race with anything any more.
 bool RaceLds::isOrdered(const Entry &e) const {
@@ -111,8 +110,7 @@ bool RaceLds::stepSplit(Entry &e, const Access &a, Conflict &conflict) {
   return true;
 }
 
-// ---- accesses and reports
-// ------------------------------------------------------------------------
+// ---- accesses and reports ----------------------------------------------------------------------
 
 void RaceLds::remember(const Access &a, const Instruction &inst) {
   WaveState &state = waves[a.wave];

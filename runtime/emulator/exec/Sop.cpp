@@ -8,8 +8,7 @@
 namespace mono::emu {
 namespace {
 
-// ---- shapes: where operands come from and results go
-// ---------------------------------------------
+// ---- shapes: where operands come from and results go -------------------------------------------
 
 template <auto op> void binary32(Wave &w, const Instruction &i) {
   w.writeScalar32(i.dst[0], op(w, w.readScalar32(i.src[0]), w.readScalar32(i.src[1])));
@@ -43,8 +42,7 @@ template <auto op> void compareK(Wave &w, const Instruction &i) {
   w.scc = op(w.readScalar32(i.src[0]), i.imm);
 }
 
-// ---- add, subtract, compare, select
-// --------------------------------------------------------------
+// ---- add, subtract, compare, select ------------------------------------------------------------
 
 uint32_t addUnsigned(Wave &w, uint32_t a, uint32_t b) {
   uint32_t sum = a + b;
@@ -124,8 +122,7 @@ void registerArithmetic(HandlerTable &t) {
         }>);
 }
 
-// ---- bitwise
-// -------------------------------------------------------------------------------------
+// ---- bitwise -----------------------------------------------------------------------------------
 
 /// Result with SCC = result is not zero, the rule of all logical operations and shifts.
 template <typename T> T nonZero(Wave &w, T value) {
@@ -206,8 +203,7 @@ void registerLogical(HandlerTable &t) {
         binary32<[](Wave &, uint32_t a, uint32_t b) { return a >> 16 | (b & 0xFFFF0000); }>);
 }
 
-// ---- bit counting and searching
-// ------------------------------------------------------------------
+// ---- bit counting and searching ----------------------------------------------------------------
 
 /// Position of the first set bit from the low end, -1 if there is none.
 template <typename T> uint32_t findFirst(Wave &, T value) {
@@ -282,8 +278,7 @@ void registerBitSearch(HandlerTable &t) {
         unary32<[](Wave &, uint32_t a) { return uint32_t(int32_t(int16_t(a))); }>);
 }
 
-// ---- moves
-// ---------------------------------------------------------------------------------------
+// ---- moves -------------------------------------------------------------------------------------
 
 template <bool value, typename T> void bitSet(Wave &w, const Instruction &i) {
   unsigned bit = w.readScalar32(i.src[0]) & (sizeof(T) * 8 - 1);
@@ -373,8 +368,7 @@ void registerSaveExec(HandlerTable &t) {
   t.add("S_ANDN2_WREXEC_B64", writeExec<[](U s, U e) { return s & ~e; }>);
 }
 
-// ---- SOPC and SOPK
-// -------------------------------------------------------------------------------
+// ---- SOPC and SOPK -----------------------------------------------------------------------------
 
 /// S_CMP_x and S_CMPK_x of one relation; the U form of SOPK zero-extends its constant.
 template <auto op> void addCompare(HandlerTable &t, const std::string &relation) {

@@ -1,5 +1,6 @@
 // SOPP, and the scalar instructions that touch the program counter, MODE or hardware registers
 // (CDNA4 ISA 4, "Program Flow Control", and 12.5 SOPP).
+#include "runtime/Gfx950.h"
 #include "runtime/emulator/Coherence.h"
 #include "runtime/emulator/Trace.h"
 #include "runtime/emulator/exec/Handlers.h"
@@ -10,8 +11,7 @@
 namespace mono::emu {
 namespace {
 
-// ---- branches
-// ------------------------------------------------------------------------------------
+// ---- branches ----------------------------------------------------------------------------------
 
 /// PC = PC of the next instruction + signed simm16 * 4.
 void branch(Wave &w, const Instruction &i) { w.nextPc += int64_t(int32_t(i.imm)) * 4; }
@@ -47,8 +47,7 @@ void registerBranches(HandlerTable &t) {
   });
 }
 
-// ---- waiting and ending
-// --------------------------------------------------------------------------
+// ---- waiting and ending ------------------------------------------------------------------------
 
 /// simm16: vmcnt = [15:14]:[3:0], expcnt = [6:4], lgkmcnt = [11:8].
 void waitCounters(Wave &w, const Instruction &i) {
@@ -97,8 +96,7 @@ void registerWaits(HandlerTable &t) {
     t.add(name, [](Wave &, const Instruction &) {});
 }
 
-// ---- hardware registers
-// --------------------------------------------------------------------------
+// ---- hardware registers ------------------------------------------------------------------------
 
 /// Operand of s_getreg/s_setreg: id [5:0], first bit [10:6], bits - 1 [15:11].
 struct HardwareRegister {
@@ -118,12 +116,10 @@ enum HardwareRegisterId : unsigned {
   hwXccId = 20,
 };
 
-constexpr unsigned xcds = 8, cusPerXcd = 32;
-
 /// HW_ID of GFX9: wave [3:0], simd [5:4], cu [11:8], se [14:13]. Placement is not architected: the
 /// emulator deals workgroups to XCDs in turn, as SPX mode does.
 uint32_t hardwareId(const Wave &w) {
-  uint32_t cu = uint32_t(w.workgroup->linearId() / xcds % cusPerXcd);
+  uint32_t cu = uint32_t(w.workgroup->linearId() / gfx950::xcds % gfx950::computeUnitsPerXcd);
   return (w.indexInWorkgroup / 4 & 0xF) | (w.indexInWorkgroup & 3) << 4 | (cu & 0xF) << 8 |
          (cu >> 4 & 3) << 13;
 }
@@ -142,11 +138,11 @@ bool readHardwareRegister(Wave &w, unsigned id, uint32_t &value) {
   case hwGprAlloc: // vgpr base [5:0], size [13:8] in granules of 8
     value = (w.numVgprs / 8 - 1) << 8;
     return true;
-  case hwLdsAlloc: // size [20:12] in granules of 1280 bytes
-    value = (w.workgroup->lds().size() + 1279) / 1280 << 12;
+  case hwLdsAlloc: // size [20:12] in granules
+    value = (w.workgroup->lds().size() + gfx950::ldsGranule - 1) / gfx950::ldsGranule << 12;
     return true;
   case hwXccId:
-    value = uint32_t(w.workgroup->linearId() % xcds);
+    value = uint32_t(w.workgroup->linearId() % gfx950::xcds);
     return true;
   case hwTrapsts:
   case hwShMemBases:
@@ -182,8 +178,7 @@ void registerHardwareRegisters(HandlerTable &t) {
   t.add("S_SETREG_IMM32_B32", [](Wave &w, const Instruction &i) { setRegister(w, i.imm, i.imm2); });
 }
 
-// ---- VGPR indexing and VSKIP: the interpreter acts on the MODE bits
-// ------------------------------
+// ---- VGPR indexing and VSKIP: the interpreter acts on the MODE bits ----------------------------
 
 void setModeBit(Wave &w, unsigned bit, bool on) {
   w.modeRegister = (w.modeRegister & ~(1u << bit)) | uint32_t(on) << bit;

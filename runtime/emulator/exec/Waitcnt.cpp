@@ -21,8 +21,15 @@ void Waitcnt::issue(ReturnPath path, const Instruction &inst, bool scalar, unsig
   dmaIssued += ldsDma;
   if (path == ReturnPath::Vmem || path == ReturnPath::Flat) {
     retireVmem(maxVmcnt - 1);
+    // With FLAT out nobody knows which one a full counter has waited for: forget the oldest.
+    while (numVmem >= maxVmcnt || vmemSpan == vmemCapacity) {
+      retireVmemAt(0);
+      dropRetired();
+    }
     ++vmemTotal;
-    vmem[(vmemHead + numVmem++) % vmemCapacity] = entry;
+    ++numVmem;
+    vmemFlat += path == ReturnPath::Flat;
+    vmemAt(vmemSpan++) = entry;
     mark(entry, vmemBit);
   }
   if (path == ReturnPath::Vmem)
@@ -60,20 +67,38 @@ void Waitcnt::wait(unsigned vmcnt, unsigned lgkmcnt) {
   numLgkm = numDs + numUnordered;
 }
 
+/// FLAT may be what has returned: a count above zero covers the others only as far as they alone
+/// exceed it.
 void Waitcnt::retireVmem(unsigned keep) {
-  while (numVmem > keep) {
-    const Entry entry = vmem[vmemHead];
+  bool isAll = keep == 0;
+  for (unsigned n = 0; numVmem > (isAll ? 0 : keep + vmemFlat); ++n)
+    if (const Entry &entry = vmemAt(n);
+        !entry.isRetired && (isAll || entry.path != ReturnPath::Flat))
+      retireVmemAt(n);
+  dropRetired();
+}
+
+/// The entry `n` behind the oldest has returned.
+void Waitcnt::retireVmemAt(unsigned n) {
+  Entry &entry = vmemAt(n);
+  entry.isRetired = true;
+  --numVmem;
+  vmemFlat -= entry.path == ReturnPath::Flat;
+  dmaRetired += entry.ldsDma;
+  release(entry, vmemBit);
+  // A later load to the same register keeps it pending.
+  for (unsigned i = n + 1; i < vmemSpan && entry.count; ++i) {
+    const Entry &later = vmemAt(i);
+    if (!later.isRetired && later.scalar == entry.scalar &&
+        later.first < entry.first + entry.count && later.first + later.count > entry.first)
+      mark(later, vmemBit);
+  }
+}
+
+void Waitcnt::dropRetired() {
+  while (vmemSpan != 0 && vmemAt(0).isRetired) {
     vmemHead = (vmemHead + 1) % vmemCapacity;
-    --numVmem;
-    dmaRetired += entry.ldsDma;
-    release(entry, vmemBit);
-    // A later load to the same register keeps it pending.
-    for (unsigned i = 0; i < numVmem && entry.count; ++i) {
-      const Entry &later = vmem[(vmemHead + i) % vmemCapacity];
-      if (later.scalar == entry.scalar && later.first < entry.first + entry.count &&
-          later.first + later.count > entry.first)
-        mark(later, vmemBit);
-    }
+    --vmemSpan;
   }
 }
 
@@ -125,9 +150,9 @@ const Instruction *Waitcnt::findEntry(bool scalar, unsigned reg) const {
   for (unsigned i = numDs; i-- > 0;)
     if (writes(ds[(dsHead + i) % dsCapacity]))
       return ds[(dsHead + i) % dsCapacity].inst;
-  for (unsigned i = numVmem; i-- > 0;)
-    if (writes(vmem[(vmemHead + i) % vmemCapacity]))
-      return vmem[(vmemHead + i) % vmemCapacity].inst;
+  for (unsigned i = vmemSpan; i-- > 0;)
+    if (!vmemAt(i).isRetired && writes(vmemAt(i)))
+      return vmemAt(i).inst;
   return nullptr;
 }
 

@@ -10,7 +10,8 @@
 namespace mono::emu {
 
 /// How one memory instruction returns, which decides what a wait with a count above zero covers
-/// (CDNA4 ISA 4.4): VMEM and DS return in order among themselves, SMEM and FLAT do not.
+/// (CDNA4 ISA 4.4): VMEM and DS return in order among themselves, SMEM and FLAT do not. FLAT goes
+/// to LDS or to memory and counts with both, so it may return before older VMEM and DS.
 enum class ReturnPath : uint8_t { Vmem, Ds, Smem, Flat };
 
 /// Where the outstanding counters of one wavefront stand. Data are written when an instruction
@@ -43,10 +44,11 @@ public:
   /// number n (counted from 1) is complete when n <= ldsDmaRetired().
   uint64_t ldsDmaIssued() const { return dmaIssued; }
   uint64_t ldsDmaRetired() const { return dmaRetired; }
-  /// The same for all instructions that vmcnt counts, and for those that access LDS (DS and FLAT;
+  /// The same for all instructions that vmcnt counts (behind a FLAT that is out none is known to be
+  /// complete), and for those that access LDS (DS and FLAT;
   /// FLAT counts as if it returned in order with DS).
   uint64_t vmemIssued() const { return vmemTotal; }
-  uint64_t vmemRetired() const { return vmemTotal - numVmem; }
+  uint64_t vmemRetired() const { return vmemTotal - vmemSpan; }
   uint64_t dsIssued() const { return dsTotal; }
   uint64_t dsRetired() const { return dsTotal - numDs - numFlat; }
 
@@ -62,9 +64,14 @@ private:
     ReturnPath path = ReturnPath::Vmem;
     bool scalar = false;
     bool ldsDma = false;
+    bool isRetired = false;
   };
 
+  Entry &vmemAt(unsigned n) { return vmem[(vmemHead + n) % vmemCapacity]; }
+  const Entry &vmemAt(unsigned n) const { return vmem[(vmemHead + n) % vmemCapacity]; }
   void retireVmem(unsigned keep);
+  void retireVmemAt(unsigned n);
+  void dropRetired();
   void retireDs(unsigned keep);
   void retireUnordered();
   void release(const Entry &entry, uint8_t bit);
@@ -78,7 +85,9 @@ private:
   std::array<Entry, vmemCapacity> vmem;
   std::array<Entry, dsCapacity> ds;
   std::array<Entry, unorderedCapacity> unordered;
-  uint32_t vmemHead = 0, numVmem = 0;
+  /// `vmemSpan` entries from the oldest that is out on, of which `numVmem` are out and `vmemFlat`
+  /// of these are FLAT.
+  uint32_t vmemHead = 0, vmemSpan = 0, numVmem = 0, vmemFlat = 0;
   uint32_t dsHead = 0, numDs = 0;
   uint32_t numUnordered = 0, numFlat = 0;
   uint32_t numLgkm = 0;

@@ -40,8 +40,7 @@ bool fitsDevice(llvm::StringRef target) {
   return true;
 }
 
-// ---- lengths
-// -------------------------------------------------------------------------------------
+// ---- lengths -----------------------------------------------------------------------------------
 
 /// End of an ELF file: behind its section headers, or behind its last segment.
 static uint64_t elfLength(const uint8_t *file) {
@@ -99,8 +98,7 @@ llvm::Expected<uint64_t> imageLength(const void *image) {
   return makeError("neither an ELF file nor an offload bundle");
 }
 
-// ---- extraction
-// ----------------------------------------------------------------------------------
+// ---- extraction --------------------------------------------------------------------------------
 
 static llvm::Expected<std::vector<uint8_t>> extractFromBundle(llvm::StringRef bundle) {
   std::string found;

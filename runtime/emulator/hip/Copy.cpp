@@ -3,14 +3,15 @@
 
 #include "runtime/emulator/hip/Graph.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <algorithm>
 
 namespace mono::hipemu {
 
 static uint64_t addressOf(const void *ptr) { return reinterpret_cast<uint64_t>(ptr); }
 
-// ---- checks
-// --------------------------------------------------------------------------------------
+// ---- checks ------------------------------------------------------------------------------------
 
 static bool wantsDevice(hipMemcpyKind kind, bool isTarget) {
   return kind == hipMemcpyDeviceToDevice || kind == hipMemcpyDeviceToDeviceNoCU ||
@@ -22,7 +23,8 @@ static hipError_t checkEnd(Runtime &runtime, const void *ptr, uint64_t bytes, hi
   const char *end = isTarget ? "target" : "source";
   // Device globals are memory of their module, which only the machine knows.
   bool known = runtime.memory().find(ptr).has_value();
-  if (!ptr || (known && !runtime.memory().findRange(ptr, bytes)))
+  bool wraps = addressOf(ptr) + bytes < bytes;
+  if (!ptr || wraps || (known && !runtime.memory().findRange(ptr, bytes)))
     return fail(hipErrorInvalidValue, "copy of {} bytes: the {} {} is not inside one allocation",
                 bytes, end, ptr);
   if (wantsDevice(kind, isTarget) && !known && !isDeviceWindow(ptr))
@@ -42,10 +44,11 @@ static bool isDirection(hipMemcpyKind kind) {
          kind == hipMemcpyDeviceToDeviceNoCU;
 }
 
-/// Bytes from the first to the last byte of a box.
+/// Bytes from the first to the last byte of a box; the largest number if there is no such.
 static uint64_t span(uint64_t width, uint64_t height, uint64_t depth, uint64_t pitch,
                      uint64_t slice) {
-  return (depth - 1) * slice + (height - 1) * pitch + width;
+  uint64_t rows = llvm::SaturatingMultiplyAdd(height - 1, pitch, width);
+  return llvm::SaturatingMultiplyAdd(depth - 1, slice, rows);
 }
 
 static hipError_t checkCopy(Runtime &runtime, const CopyOp &op, hipMemcpyKind kind) {
@@ -65,8 +68,7 @@ static hipError_t checkCopy(Runtime &runtime, const CopyOp &op, hipMemcpyKind ki
   return status;
 }
 
-// ---- makers
-// --------------------------------------------------------------------------------------
+// ---- makers ------------------------------------------------------------------------------------
 
 hipError_t makeCopy(Runtime &runtime, void *to, const void *from, size_t bytes, hipMemcpyKind kind,
                     CopyOp *op) {
@@ -116,17 +118,31 @@ hipError_t makeFill(Runtime &runtime, void *to, uint32_t value, unsigned element
   return checkEnd(runtime, to, span(width, height, 1, op->pitch, 0), hipMemcpyHostToDevice, true);
 }
 
-// ---- sending
-// -------------------------------------------------------------------------------------
+// ---- sending -----------------------------------------------------------------------------------
 
 enum class Sync { Host, Stream };
 
-/// Sends a copy or fill that was made; with Sync::Host the caller waits for it.
+/// Host memory that HIP knows nothing of, which the program may reuse or free after the call.
+static bool isPageable(Runtime &runtime, uint64_t address) {
+  const void *ptr = reinterpret_cast<const void *>(address);
+  return !isDeviceWindow(ptr) && !runtime.memory().find(ptr);
+}
+
+/// "Asynchronous" copies that touch pageable memory are not: hip_runtime_api.h has them performed
+/// synchronously. A capturing stream only records.
+static bool mustWait(Runtime &runtime, const Operation &op, hipStream_t handle) {
+  const auto *copy = std::get_if<CopyOp>(&op);
+  const Stream *stream = runtime.resolve(handle);
+  return copy && stream && !stream->capture &&
+         (isPageable(runtime, copy->from) || isPageable(runtime, copy->to));
+}
+
+/// Sends a copy or fill that was made; the caller waits for it with Sync::Host, or if it must.
 static hipError_t submitMade(Runtime &runtime, hipError_t made, Operation op, hipStream_t stream,
                              Sync sync) {
   if (made != hipSuccess)
     return made;
-  if (sync == Sync::Stream)
+  if (sync == Sync::Stream && !mustWait(runtime, op, stream))
     return send(runtime, stream, std::move(op));
   CommandPtr command;
   if (hipError_t status = send(runtime, stream, std::move(op), &command))
@@ -235,8 +251,7 @@ static hipError_t fill3D(const hipPitchedPtr &to, int value, const hipExtent &ex
 
 using namespace mono::hipemu;
 
-// ---- copies
-// --------------------------------------------------------------------------------------
+// ---- copies ------------------------------------------------------------------------------------
 
 HIP_EXPORT hipError_t hipMemcpy(void *to, const void *from, size_t bytes, hipMemcpyKind kind) {
   return copy(to, from, bytes, kind, nullptr, Sync::Host);
@@ -349,8 +364,7 @@ HIP_EXPORT hipError_t hipMemcpyFromSymbolAsync(void *to, const void *symbol, siz
   return copySymbol(symbol, to, bytes, offset, false, kind, stream, Sync::Stream);
 }
 
-// ---- fills
-// ---------------------------------------------------------------------------------------
+// ---- fills -------------------------------------------------------------------------------------
 
 HIP_EXPORT hipError_t hipMemset(void *to, int value, size_t bytes) {
   return fill(to, uint8_t(value), 1, bytes, 1, bytes, nullptr, Sync::Host);

@@ -8,8 +8,7 @@ using namespace mono::hipemu;
 /// HIP 6.4 is the interface this library follows.
 static constexpr int runtimeVersion = 60443483;
 
-// ---- choice of device
-// ----------------------------------------------------------------------------
+// ---- choice of device --------------------------------------------------------------------------
 
 HIP_EXPORT hipError_t hipInit(unsigned flags) {
   return api([&](Runtime &) { return flags ? hipErrorInvalidValue : hipSuccess; });
@@ -128,8 +127,7 @@ HIP_EXPORT hipError_t hipDriverGetVersion(int *version) {
 }
 HIP_EXPORT hipError_t hipRuntimeGetVersion(int *version) { return hipDriverGetVersion(version); }
 
-// ---- the whole device
-// ----------------------------------------------------------------------------
+// ---- the whole device --------------------------------------------------------------------------
 
 HIP_EXPORT hipError_t hipDeviceSynchronize() {
   return api([](Runtime &runtime) { return runtime.queue().waitDevice(Runtime::currentDevice()); });
@@ -171,8 +169,7 @@ HIP_EXPORT hipError_t hipDeviceGetLimit(size_t *value, int limit) {
 HIP_EXPORT hipError_t hipProfilerStart() { return hipSuccess; }
 HIP_EXPORT hipError_t hipProfilerStop() { return hipSuccess; }
 
-// ---- peers
-// ---------------------------------------------------------------------------------------
+// ---- peers -------------------------------------------------------------------------------------
 
 namespace {
 /// Which device was allowed which peer.
@@ -246,8 +243,7 @@ HIP_EXPORT hipError_t hipExtGetLinkTypeAndHopCount(int from, int to, uint32_t *t
   });
 }
 
-// ---- contexts: a device each, always there
-// -------------------------------------------------------
+// ---- contexts: a device each, always there -----------------------------------------------------
 
 static hipCtx_t contextOf(int device) { return reinterpret_cast<hipCtx_t>(intptr_t(device) + 1); }
 static int deviceOf(hipCtx_t context) { return int(reinterpret_cast<intptr_t>(context)) - 1; }

@@ -9,8 +9,9 @@ using namespace mono::hipemu;
 static constexpr const char *archName = "gfx950:sramecc+:xnack-";
 
 static constexpr int clockKhz = 2400000, memoryClockKhz = 2000000, memoryBusBits = 8192,
-                     l2Bytes = 4 << 20, wallClockKhz = 100000, xccs = 8,
-                     registersPerUnit = 4 * 512 * 64;
+                     wallClockKhz = 100000,
+                     registersPerUnit =
+                         gfx950::simdsPerComputeUnit * gfx950::vgprsPerSimd * waveSize;
 static constexpr size_t maxPitch = 0x7fffffff;
 static constexpr int maxGrid[3] = {0x7fffffff, 0xffff, 0xffff};
 
@@ -18,15 +19,14 @@ static constexpr int maxGrid[3] = {0x7fffffff, 0xffff, 0xffff};
 /// parallelism. Bit n is field n of hipDeviceArch_t.
 static constexpr hipDeviceArch_t archFeatures = 0b1'0111'0111'1111'1111 & ~(1u << 16);
 
-// ---- properties
-// ----------------------------------------------------------------------------------
+// ---- properties --------------------------------------------------------------------------------
 
 /// The fields that both layouts of hipDeviceProp_t have.
 template <typename Prop> static void fillCommon(Prop &p, int device) {
   std::strcpy(p.name, deviceName);
   std::strcpy(p.gcnArchName, archName);
   p.totalGlobalMem = deviceMemoryBytes;
-  p.sharedMemPerBlock = ldsBytesPerComputeUnit;
+  p.sharedMemPerBlock = gfx950::ldsBytes;
   p.regsPerBlock = registersPerUnit;
   p.warpSize = waveSize;
   p.maxThreadsPerBlock = maxWorkgroupSize;
@@ -41,13 +41,13 @@ template <typename Prop> static void fillCommon(Prop &p, int device) {
   p.major = 9;
   p.minor = 5;
   p.multiProcessorCount = computeUnits;
-  p.l2CacheSize = l2Bytes;
-  p.maxThreadsPerMultiProcessor = 32 * waveSize;
+  p.l2CacheSize = gfx950::l2Bytes;
+  p.maxThreadsPerMultiProcessor = gfx950::wavesPerComputeUnit * waveSize;
   p.clockInstructionRate = wallClockKhz;
   p.arch = archFeatures;
   p.concurrentKernels = 1;
   p.pciBusID = device + 1;
-  p.maxSharedMemoryPerMultiProcessor = ldsBytesPerComputeUnit;
+  p.maxSharedMemoryPerMultiProcessor = gfx950::ldsBytes;
   p.canMapHostMemory = 1;
   p.cooperativeLaunch = 1;
   p.memPitch = maxPitch;
@@ -66,7 +66,7 @@ static void fillNew(hipDeviceProp_tR0600 &p, int device) {
   p.asyncEngineCount = 1;
   p.streamPrioritiesSupported = 1;
   p.globalL1CacheSupported = p.localL1CacheSupported = 1;
-  p.sharedMemPerMultiprocessor = ldsBytesPerComputeUnit;
+  p.sharedMemPerMultiprocessor = gfx950::ldsBytes;
   p.regsPerMultiprocessor = registersPerUnit;
   p.canUseHostPointerForRegisteredMem = 1;
   p.hostNativeAtomicSupported = 1;
@@ -106,8 +106,7 @@ HIP_EXPORT hipError_t hipGetDeviceProperties(hipDeviceProp_tR0000 *properties, i
   return hipGetDevicePropertiesR0000(properties, device);
 }
 
-// ---- attributes
-// ----------------------------------------------------------------------------------
+// ---- attributes --------------------------------------------------------------------------------
 
 namespace {
 /// hipDeviceAttribute_t, the ones that are not 0 here.
@@ -194,7 +193,7 @@ static int attributeValue(int attribute, int device) {
   case ClockRate:
     return clockKhz;
   case L2CacheSize:
-    return l2Bytes;
+    return gfx950::l2Bytes;
   case ComputeCapabilityMajor:
     return 9;
   case ComputeCapabilityMinor:
@@ -212,7 +211,7 @@ static int attributeValue(int attribute, int device) {
   case MaxGridDimZ:
     return maxGrid[attribute - MaxGridDimX];
   case MaxThreadsPerMultiProcessor:
-    return 32 * waveSize;
+    return gfx950::wavesPerComputeUnit * waveSize;
   case MaxPitch:
   case TotalConstantMemory:
   case TotalGlobalMem: // more than an int holds
@@ -232,7 +231,7 @@ static int attributeValue(int attribute, int device) {
   case MaxSharedMemoryPerBlock:
   case SharedMemPerMultiprocessor:
   case MaxSharedMemoryPerMultiprocessor:
-    return ldsBytesPerComputeUnit;
+    return gfx950::ldsBytes;
   case TextureAlignment:
   case TexturePitchAlignment:
     return 256;
@@ -242,9 +241,9 @@ static int attributeValue(int attribute, int device) {
   case WallClockRate:
     return wallClockKhz;
   case NumberOfXccs:
-    return xccs;
+    return gfx950::xcds;
   case MaxAvailableVgprsPerThread:
-    return 512;
+    return gfx950::vgprsPerSimd;
   default:
     return 0;
   }

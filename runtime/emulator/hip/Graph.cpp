@@ -6,8 +6,7 @@
 
 namespace mono::hipemu {
 
-// ---- structure
-// -----------------------------------------------------------------------------------
+// ---- structure ---------------------------------------------------------------------------------
 
 bool Graph::owns(const GraphNode *node) const {
   return std::any_of(nodes.begin(), nodes.end(), [&](const auto &n) { return n.get() == node; });
@@ -92,8 +91,7 @@ hipGraphNodeType typeOf(const Operation &op) {
   return std::visit(Namer(), op);
 }
 
-// ---- capture
-// -------------------------------------------------------------------------------------
+// ---- capture -----------------------------------------------------------------------------------
 
 hipError_t Capture::add(Stream &stream, Operation op) {
   if (!valid)
@@ -148,8 +146,7 @@ hipError_t waitForEvent(Runtime &runtime, hipStream_t handle, hipEvent_t event) 
   return hipSuccess;
 }
 
-// ---- launch
-// --------------------------------------------------------------------------------------
+// ---- launch ------------------------------------------------------------------------------------
 
 /// Queues the nodes of a graph behind `after`; returns what the end of the graph stands for.
 static std::vector<CommandPtr> queueNodes(Runtime &runtime, const Graph &graph, unsigned device,

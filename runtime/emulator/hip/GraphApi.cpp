@@ -78,8 +78,7 @@ static hipError_t update(GraphExec &exec, const Graph &graph, hipGraphNode_t *cu
 
 using namespace mono::hipemu;
 
-// ---- building
-// ------------------------------------------------------------------------------------
+// ---- building ----------------------------------------------------------------------------------
 
 HIP_EXPORT hipError_t hipGraphCreate(hipGraph_t *graph, unsigned flags) {
   return api([&](Runtime &) {
@@ -244,8 +243,7 @@ HIP_EXPORT hipError_t hipGraphDestroyNode(hipGraphNode_t node) {
   });
 }
 
-// ---- questions
-// -----------------------------------------------------------------------------------
+// ---- questions ---------------------------------------------------------------------------------
 
 HIP_EXPORT hipError_t hipGraphGetNodes(hipGraph_t graph, hipGraphNode_t *nodes, size_t *count) {
   return api([&](Runtime &) {
@@ -328,8 +326,7 @@ HIP_EXPORT hipError_t hipGraphChildGraphNodeGetGraph(hipGraphNode_t node, hipGra
 }
 
 /// Arguments were copied when the node was made, so their pointers cannot be given back.
-// ---- instances
-// -----------------------------------------------------------------------------------
+// ---- instances ---------------------------------------------------------------------------------
 
 HIP_EXPORT hipError_t hipGraphInstantiate(hipGraphExec_t *exec, hipGraph_t graph, hipGraphNode_t *,
                                           char *, size_t) {

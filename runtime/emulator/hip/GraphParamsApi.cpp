@@ -54,8 +54,7 @@ static GraphNode *execNode(hipGraphExec_t exec, hipGraphNode_t node) {
 
 using namespace mono::hipemu;
 
-// ---- questions
-// -----------------------------------------------------------------------------------
+// ---- questions ---------------------------------------------------------------------------------
 
 HIP_EXPORT hipError_t hipGraphKernelNodeGetParams(hipGraphNode_t node,
                                                   hipKernelNodeParams *params) {
@@ -96,8 +95,7 @@ HIP_EXPORT hipError_t hipGraphHostNodeGetParams(hipGraphNode_t node, hipHostNode
   });
 }
 
-// ---- new parameters, in the graph or in an instance
-// ----------------------------------------------
+// ---- new parameters, in the graph or in an instance --------------------------------------------
 
 static hipError_t setKernel(GraphNode *node, const hipKernelNodeParams *params) {
   return api([&](Runtime &runtime) -> hipError_t {

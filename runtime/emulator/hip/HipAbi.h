@@ -86,8 +86,7 @@ struct dim3 {
   uint32_t x, y, z;
 };
 
-// ---- devices
-// -------------------------------------------------------------------------------------
+// ---- devices -----------------------------------------------------------------------------------
 
 struct hipUUID {
   char bytes[16];
@@ -173,8 +172,7 @@ struct hipDeviceProp_tR0000 {
       pageableMemoryAccessUsesHostPageTables;
 };
 
-// ---- memory
-// --------------------------------------------------------------------------------------
+// ---- memory ------------------------------------------------------------------------------------
 
 enum hipMemcpyKind : int {
   hipMemcpyHostToHost = 0,
@@ -260,8 +258,7 @@ struct hipIpcMemHandle_t {
 /// Allocation flags that change something here; the others are accepted.
 inline constexpr unsigned hipMemAttachGlobal = 1, hipMemAttachHost = 2;
 
-// ---- launches
-// ------------------------------------------------------------------------------------
+// ---- launches ----------------------------------------------------------------------------------
 
 struct hipFuncAttributes {
   int binaryVersion, cacheModeCA;
@@ -288,8 +285,7 @@ inline void *const HIP_LAUNCH_PARAM_BUFFER_POINTER = reinterpret_cast<void *>(1)
 inline void *const HIP_LAUNCH_PARAM_BUFFER_SIZE = reinterpret_cast<void *>(2);
 inline void *const HIP_LAUNCH_PARAM_END = reinterpret_cast<void *>(3);
 
-// ---- streams, events, graphs
-// ---------------------------------------------------------------------
+// ---- streams, events, graphs -------------------------------------------------------------------
 
 inline constexpr unsigned hipStreamNonBlocking = 1;
 inline constexpr unsigned hipEventDisableTiming = 2, hipEventInterprocess = 4;

@@ -9,13 +9,12 @@
 
 namespace mono::hipemu {
 
-// ---- the chip
-// ------------------------------------------------------------------------------------
+// ---- the chip ----------------------------------------------------------------------------------
 
 unsigned workgroupsPerComputeUnit(const Function &function, unsigned blockSize,
                                   size_t dynamicLdsBytes) {
   uint64_t lds = function.info.ldsBytes + dynamicLdsBytes;
-  if (blockSize == 0 || lds > ldsBytesPerComputeUnit)
+  if (blockSize == 0 || lds > gfx950::ldsBytes)
     return 0;
   return emu::occupancyOf(function.info.vgprs, lds, blockSize).workgroups();
 }
@@ -53,8 +52,7 @@ static hipError_t checkShape(const Function &function, const LaunchShape &shape)
   return hipSuccess;
 }
 
-// ---- arguments
-// -----------------------------------------------------------------------------------
+// ---- arguments ---------------------------------------------------------------------------------
 
 /// The buffer of an `extra` list.
 static hipError_t readExtra(void **extra, const uint8_t **buffer, size_t *bytes) {
@@ -192,8 +190,7 @@ static hipError_t recordBeside(Runtime &runtime, hipEvent_t event, hipStream_t s
 
 using namespace mono::hipemu;
 
-// ---- entry points
-// --------------------------------------------------------------------------------
+// ---- entry points ------------------------------------------------------------------------------
 
 HIP_EXPORT hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned gridX, unsigned gridY,
                                             unsigned gridZ, unsigned blockX, unsigned blockY,

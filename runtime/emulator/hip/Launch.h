@@ -1,6 +1,7 @@
 // From the arguments of a launch call to the kernel operation that is queued or recorded.
 #pragma once
 
+#include "runtime/Gfx950.h"
 #include "runtime/emulator/hip/Runtime.h"
 
 namespace mono::hipemu {
@@ -19,12 +20,11 @@ struct LaunchShape {
 hipError_t makeKernelOp(Runtime &runtime, Function *function, unsigned device,
                         const LaunchShape &shape, void **params, void **extra, KernelOp *op);
 
-/// Workgroups of the kernel that one of the 256 compute units holds at once: 32 waves, 512 VGPRs a
-/// lane and SIMD, 160 KiB LDS in granules of 1280 bytes (CDNA4 ISA 4.3 and 11.1); 0 if none fits.
+/// Workgroups of the kernel that a compute unit holds at once; 0 if none fits.
 unsigned workgroupsPerComputeUnit(const Function &function, unsigned blockSize,
                                   size_t dynamicLdsBytes);
 
-inline constexpr unsigned computeUnits = 256, ldsBytesPerComputeUnit = 163840,
-                          maxWorkgroupSize = 1024, waveSize = 64;
+namespace gfx950 = mono::gfx950; // also for files that only use this namespace
+using gfx950::computeUnits, gfx950::maxWorkgroupSize, gfx950::waveSize;
 
 } // namespace mono::hipemu

@@ -5,8 +5,7 @@
 
 using namespace mono::hipemu;
 
-// ---- device memory
-// -------------------------------------------------------------------------------
+// ---- device memory -----------------------------------------------------------------------------
 
 static hipError_t allocate(void **ptr, size_t bytes, unsigned flags) {
   return api([&](Runtime &runtime) {
@@ -75,8 +74,7 @@ HIP_EXPORT hipError_t hipMemGetInfo(size_t *free, size_t *total) {
   });
 }
 
-// ---- host memory
-// ---------------------------------------------------------------------------------
+// ---- host memory -------------------------------------------------------------------------------
 
 static hipError_t allocateHost(BlockKind kind, void **ptr, size_t bytes, unsigned flags) {
   return api([&](Runtime &runtime) {
@@ -150,8 +148,7 @@ HIP_EXPORT hipError_t hipHostGetFlags(unsigned *flags, void *host) {
   });
 }
 
-// ---- hints: managed memory is where everyone reaches it
-// ------------------------------------------
+// ---- hints: managed memory is where everyone reaches it ----------------------------------------
 
 static hipError_t hint(const void *ptr, size_t bytes) {
   return api([&](Runtime &runtime) {
@@ -165,8 +162,7 @@ HIP_EXPORT hipError_t hipMemAdvise(const void *ptr, size_t bytes, int, int) {
   return hint(ptr, bytes);
 }
 
-// ---- questions
-// -----------------------------------------------------------------------------------
+// ---- questions ---------------------------------------------------------------------------------
 
 /// The number for a kind of memory in the interface version of the program.
 static hipMemoryType typeNumber(const Runtime &runtime, BlockKind kind) {

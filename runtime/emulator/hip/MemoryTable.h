@@ -1,6 +1,7 @@
 // All memory the program got from HIP, found by any address inside.
 #pragma once
 
+#include "runtime/Gfx950.h"
 #include "runtime/emulator/Emulator.h"
 #include "runtime/emulator/hip/HipAbi.h"
 
@@ -71,7 +72,7 @@ private:
 /// True for addresses in the windows that belong to emulated devices.
 bool isDeviceWindow(const void *ptr);
 
-/// What hipMemGetInfo and the properties call the memory of a device: 288 GiB HBM3E.
-inline constexpr uint64_t deviceMemoryBytes = uint64_t(288) << 30;
+/// What hipMemGetInfo and the properties call the memory of a device.
+inline constexpr uint64_t deviceMemoryBytes = gfx950::hbmBytes;
 
 } // namespace mono::hipemu

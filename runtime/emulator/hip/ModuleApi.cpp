@@ -8,8 +8,7 @@
 
 using namespace mono::hipemu;
 
-// ---- modules
-// -------------------------------------------------------------------------------------
+// ---- modules -----------------------------------------------------------------------------------
 
 HIP_EXPORT hipError_t hipModuleLoad(hipModule_t *module, const char *path) {
   return api([&](Runtime &runtime) {
@@ -74,8 +73,7 @@ HIP_EXPORT hipError_t hipModuleGetGlobal(hipDeviceptr_t *ptr, size_t *bytes, hip
   });
 }
 
-// ---- symbols
-// -------------------------------------------------------------------------------------
+// ---- symbols -----------------------------------------------------------------------------------
 
 static hipError_t symbolFacts(const void *symbol, void **ptr, size_t *bytes) {
   return api([&](Runtime &runtime) -> hipError_t {
@@ -108,8 +106,7 @@ HIP_EXPORT const char *hipKernelNameRef(hipFunction_t function) {
   return known ? function->name.c_str() : nullptr;
 }
 
-// ---- attributes of functions
-// ---------------------------------------------------------------------
+// ---- attributes of functions -------------------------------------------------------------------
 
 static unsigned workgroupLimit(const Function &function) {
   return function.info.maxWorkgroupSize ? std::min(function.info.maxWorkgroupSize, maxWorkgroupSize)
@@ -127,7 +124,7 @@ HIP_EXPORT hipError_t hipFuncGetAttributes(hipFuncAttributes *attributes, const 
     *attributes = {};
     attributes->binaryVersion = attributes->ptxVersion = 95;
     attributes->localSizeBytes = info.scratchBytes;
-    attributes->maxDynamicSharedSizeBytes = int(ldsBytesPerComputeUnit - info.ldsBytes);
+    attributes->maxDynamicSharedSizeBytes = int(gfx950::ldsBytes - info.ldsBytes);
     attributes->maxThreadsPerBlock = int(workgroupLimit(*function));
     attributes->numRegs = int(info.archVgprs ? info.archVgprs : info.vgprs);
     attributes->sharedSizeBytes = info.ldsBytes;
@@ -152,7 +149,7 @@ static hipError_t functionAttribute(const Function &function, hipFunction_attrib
     *value = int(info.archVgprs ? info.archVgprs : info.vgprs);
     break;
   case HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-    *value = int(ldsBytesPerComputeUnit - info.ldsBytes);
+    *value = int(gfx950::ldsBytes - info.ldsBytes);
     break;
   case HIP_FUNC_ATTRIBUTE_PTX_VERSION:
   case HIP_FUNC_ATTRIBUTE_BINARY_VERSION:
@@ -186,8 +183,7 @@ HIP_EXPORT hipError_t hipFuncSetAttribute(const void *stub, int, int) {
 HIP_EXPORT hipError_t hipFuncSetCacheConfig(const void *, int) { return hipSuccess; }
 HIP_EXPORT hipError_t hipFuncSetSharedMemConfig(const void *, int) { return hipSuccess; }
 
-// ---- occupancy
-// -----------------------------------------------------------------------------------
+// ---- occupancy ---------------------------------------------------------------------------------
 
 static hipError_t occupancy(int *groups, const Function &function, int blockSize,
                             size_t dynamicLdsBytes) {

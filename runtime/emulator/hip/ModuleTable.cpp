@@ -123,8 +123,7 @@ hipError_t ModuleTable::global(Module *module, unsigned device, llvm::StringRef 
   return hipSuccess;
 }
 
-// ---- what the program registered
-// -----------------------------------------------------------------
+// ---- what the program registered ---------------------------------------------------------------
 
 hipError_t ModuleTable::binaryModule(RegisteredBinary &binary, Module **module) {
   if (!binary.module && binary.status == hipSuccess) {

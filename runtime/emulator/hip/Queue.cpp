@@ -33,8 +33,7 @@ void Queue::stop() {
     worker.join();
 }
 
-// ---- streams
-// -------------------------------------------------------------------------------------
+// ---- streams -----------------------------------------------------------------------------------
 
 Stream *Queue::createStream(unsigned device, unsigned flags, int priority) {
   Lock guard(lock);
@@ -61,8 +60,7 @@ bool Queue::isLive(Stream *stream) {
   return streams.count(stream) != 0;
 }
 
-// ---- submission
-// ----------------------------------------------------------------------------------
+// ---- submission --------------------------------------------------------------------------------
 
 static void addUnfinished(std::vector<CommandPtr> &list, const CommandPtr &command) {
   if (command && !command->done)
@@ -132,8 +130,7 @@ CommandPtr Queue::submitFree(unsigned device, Operation op, std::vector<CommandP
   return enqueue(device, std::move(op), std::move(after));
 }
 
-// ---- execution
-// -----------------------------------------------------------------------------------
+// ---- execution ---------------------------------------------------------------------------------
 
 static bool isReady(const Command &command) {
   return std::all_of(command.after.begin(), command.after.end(),
@@ -379,8 +376,7 @@ hipError_t Queue::queryStream(Stream &stream) {
   return query(unfinished);
 }
 
-// ---- work nobody waits for
-// -----------------------------------------------------------------------
+// ---- work nobody waits for ---------------------------------------------------------------------
 
 void Queue::background() {
   Lock guard(lock);

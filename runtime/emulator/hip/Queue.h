@@ -22,8 +22,7 @@ namespace mono::hipemu {
 struct Capture;
 using Clock = std::chrono::steady_clock;
 
-// ---- what a command does
-// -------------------------------------------------------------------------
+// ---- what a command does -----------------------------------------------------------------------
 
 /// Only order: joins, event records and waits that were resolved to dependencies.
 struct MarkerOp {};
@@ -63,8 +62,7 @@ struct ChildGraphOp {
 using Operation =
     std::variant<MarkerOp, KernelOp, CopyOp, FillOp, HostOp, RecordOp, WaitOp, ChildGraphOp>;
 
-// ---- commands, streams, events
-// -------------------------------------------------------------------
+// ---- commands, streams, events -----------------------------------------------------------------
 
 struct Command;
 using CommandPtr = std::shared_ptr<Command>;

@@ -84,8 +84,7 @@ Runtime::Runtime() : hip5(loadedAsVersion5()) {
   commands = std::make_unique<Queue>(*emulated, std::chrono::milliseconds(gatherMs));
 }
 
-// ---- handles
-// -------------------------------------------------------------------------------------
+// ---- handles -----------------------------------------------------------------------------------
 
 Stream *Runtime::resolve(hipStream_t handle) {
   auto number = reinterpret_cast<uintptr_t>(handle);

@@ -5,8 +5,7 @@
 
 using namespace mono::hipemu;
 
-// ---- streams
-// -------------------------------------------------------------------------------------
+// ---- streams -----------------------------------------------------------------------------------
 
 /// Priorities are kept and told, but all work of a device runs in the order of submission.
 static constexpr int leastPriority = 1, greatestPriority = -1;
@@ -200,8 +199,7 @@ HIP_EXPORT hipError_t hipStreamWriteValue64(hipStream_t stream, void *to, uint64
   return writeValue(stream, to, value);
 }
 
-// ---- events
-// --------------------------------------------------------------------------------------
+// ---- events ------------------------------------------------------------------------------------
 
 static hipError_t createEvent(hipEvent_t *event, unsigned flags) {
   return api([&](Runtime &runtime) {

@@ -224,6 +224,58 @@ TEST_P(DeviceConformance, StartsAPreparedLaunchAgainAndAgain) {
   EXPECT_EQ(llvm::support::endian::read32le(&out[128]), 7u);
 }
 
+/// A launch that copies `in` plus one to `out` has been started, `in` being full of `old`.
+class CopyBehindALaunch : public DeviceConformance {
+protected:
+  void SetUp() override {
+    DeviceConformance::SetUp();
+    if (IsSkipped() || HasFatalFailure())
+      return;
+    auto loaded = device().load(incrementCodeObject());
+    ASSERT_TRUE(bool(loaded)) << llvm::toString(loaded.takeError());
+    code = std::move(*loaded);
+    in = buffer(256), out = buffer(256);
+    std::vector<uint8_t> kernargs = arguments(in.ptr(), out.ptr());
+    LaunchConfig config;
+    config.kernel = (*code).kernel("increment").get();
+    config.threads = {64, 1, 1};
+    config.kernargs = kernargs;
+    ASSERT_EQ(llvm::toString(device().fill(in.ptr(), 1, 256)), "");
+    ASSERT_EQ(llvm::toString(device().fill(out.ptr(), 0, 256)), "");
+    ASSERT_EQ(llvm::toString(device().launch(config)), "");
+  }
+  void expectOutOfOld() {
+    std::vector<uint8_t> bytes(256);
+    ASSERT_EQ(llvm::toString(device().read(out.ptr(), bytes)), "");
+    for (unsigned i = 0; i < 64; ++i)
+      EXPECT_EQ(llvm::support::endian::read32le(&bytes[4 * i]), 0x01010102u) << i;
+  }
+  std::unique_ptr<LoadedCodeObject> code;
+  DeviceBuffer in, out;
+};
+
+TEST_P(CopyBehindALaunch, ReadsWhatItWrote) { expectOutOfOld(); }
+
+TEST_P(CopyBehindALaunch, DoesNotChangeItsInput) {
+  ASSERT_EQ(llvm::toString(device().write(in.ptr(), std::vector<uint8_t>(256, 50))), "");
+  expectOutOfOld();
+}
+
+TEST_P(CopyBehindALaunch, FillsBehindIt) {
+  ASSERT_EQ(llvm::toString(device().fill(in.ptr(), 50, 256)), "");
+  expectOutOfOld();
+}
+
+TEST_P(CopyBehindALaunch, PoisonsBehindIt) {
+  ASSERT_EQ(llvm::toString(device().poison(in.ptr(), 256)), "");
+  expectOutOfOld();
+}
+
+TEST_P(CopyBehindALaunch, FreesBehindIt) {
+  in = DeviceBuffer();
+  expectOutOfOld();
+}
+
 TEST_P(DeviceConformance, TellsPeerVisibleMemory) {
   DeviceBuffer local = buffer(512), peers = buffer(512, MemoryKind::PeerVisible);
   EXPECT_EQ(llvm::toString(device().checkPeerVisible(peers.ptr(), 512)), "");
@@ -314,6 +366,29 @@ TEST_P(DeviceConformance, RefusesMoreLdsThanThereIs) {
   EXPECT_NE(launch(163841), "");
 }
 
+/// The last tests: after a fault HIP gives the process up.
+class DeviceFault : public CopyBehindALaunch {};
+
+/// What goes wrong in a launch is known to its owner, whoever waited for it.
+TEST_P(DeviceFault, IsRecordedWithTheLaunch) {
+  ASSERT_EQ(llvm::toString(device().synchronize()), "");
+  // Memory that is no more.
+  std::vector<uint8_t> kernargs = arguments(0x1000, 0x2000);
+  LaunchConfig config;
+  config.kernel = code->kernel("increment").get();
+  config.threads = {64, 1, 1};
+  config.kernargs = kernargs;
+  config.failure = std::make_shared<LaunchFailure>();
+  if (device().properties().name.find("emulated") == std::string::npos)
+    GTEST_SKIP() << "a fault on a GPU ends the process";
+  ASSERT_EQ(llvm::toString(device().launch(config)), "");
+  llvm::Error error = device().synchronize();
+  EXPECT_TRUE(error.isA<RecordedLaunchError>());
+  std::string text = llvm::toString(std::move(error));
+  EXPECT_NE(text, "");
+  EXPECT_EQ(config.failure->text(), text);
+}
+
 Devices openEmulator() {
   llvm::Expected<std::unique_ptr<EmulatorNode>> node = EmulatorNode::create(2);
   if (!node)
@@ -356,11 +431,14 @@ Devices openNode(const OpenedLibrary &from) {
 Devices openHip() { return openNode(systemHip()); }
 Devices openEmulatedHip() { return openNode(opened(hip::HipLibrary::open(MONO_EMULATED_HIP))); }
 
-INSTANTIATE_TEST_SUITE_P(Backends, DeviceConformance,
-                         testing::Values(Backend{"emulator", openEmulator},
-                                         Backend{"emulated_hip", openEmulatedHip},
-                                         Backend{"hip", openHip}),
-                         [](const auto &info) { return std::string(info.param.name); });
+const Backend backends[] = {
+    {"emulator", openEmulator}, {"emulated_hip", openEmulatedHip}, {"hip", openHip}};
+
+std::string nameOf(const testing::TestParamInfo<Backend> &info) { return info.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(Backends, DeviceConformance, testing::ValuesIn(backends), nameOf);
+INSTANTIATE_TEST_SUITE_P(Backends, CopyBehindALaunch, testing::ValuesIn(backends), nameOf);
+INSTANTIATE_TEST_SUITE_P(Backends, DeviceFault, testing::ValuesIn(backends), nameOf);
 
 /// A HIP library without a device, as that of a distribution on a machine without a GPU.
 TEST(DeviceConformanceSetup, HipWithoutADeviceSaysSo) {

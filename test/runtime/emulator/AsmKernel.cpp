@@ -31,8 +31,7 @@ LLD_HAS_DRIVER(elf)
 
 namespace mono::emu::test {
 
-// ---- assembling and linking
-// ----------------------------------------------------------------------
+// ---- assembling and linking --------------------------------------------------------------------
 
 static llvm::SmallVector<char, 0> assembleObject(const std::string &text, const std::string &chip) {
   LLVMInitializeAMDGPUTargetInfo();
@@ -154,8 +153,7 @@ amdhsa.kernels:
   return assembleFile(text, k.chip);
 }
 
-// ---- running
-// -------------------------------------------------------------------------------------
+// ---- running -----------------------------------------------------------------------------------
 
 std::string errorText(llvm::Error error) { return error ? llvm::toString(std::move(error)) : ""; }
 

@@ -19,6 +19,11 @@ TEST(Checks, NamesAreParsed) {
   EXPECT_FALSE(checks.has(Check::RegisterUninit));
   EXPECT_EQ(errorText(checks.apply("all,-waitcnt")), "");
   EXPECT_FALSE(checks.has(Check::Waitcnt));
+  EXPECT_TRUE(checks.has(Check::Hazard));
+  EXPECT_TRUE(checks.has(Check::GlobalRace));
+  // Kernels of compilers fail it, so it must be asked for.
+  EXPECT_FALSE(checks.has(Check::RegisterUninit));
+  EXPECT_EQ(errorText(checks.apply("all,register-uninit")), "");
   EXPECT_TRUE(checks.has(Check::RegisterUninit));
   EXPECT_EQ(errorText(checks.apply("none,bounds")), "");
   EXPECT_TRUE(checks.has(Check::Bounds));
@@ -73,6 +78,25 @@ TEST(Checks, FlatNeedsBothWaits) {
   expectClean(load + "  s_waitcnt vmcnt(0) lgkmcnt(0)\n  v_mov_b32_e32 v10, v2");
 }
 
+/// It may return before older VMEM, so that a count above zero covers the others only as far as
+/// they alone exceed it (CDNA4 ISA 4.4: the only sensible count after FLAT is zero).
+TEST(Checks, FlatReturnsOutOfOrder) {
+  std::string flat = "  flat_load_dword v3, v[4:5]\n",
+              older = "  global_load_dword v2, v1, s[6:7]\n";
+  std::string younger = "  global_load_dword v6, v1, s[6:7]\n  global_load_dword v7, v1, s[6:7]\n";
+  std::string address = "  v_mov_b32_e32 v4, s6\n  v_mov_b32_e32 v5, s7\n  v_mov_b32_e32 v1, 0\n";
+  std::string one = "  s_waitcnt vmcnt(1)\n", all = "  s_waitcnt vmcnt(0)\n";
+  std::string useOlder = "  v_mov_b32_e32 v10, v2", useFlat = "  v_mov_b32_e32 v10, v3";
+  expectError(address + older + flat + one + useOlder, "use of v2");
+  expectClean(address + older + flat + all + useOlder);
+  // At most one of four is out, so the oldest two of the three in order have returned.
+  expectClean(address + older + flat + younger + one + useOlder);
+  expectClean(address + older + flat + younger + one + "  v_mov_b32_e32 v10, v6");
+  expectError(address + older + flat + younger + one + "  v_mov_b32_e32 v10, v7", "use of v7");
+  expectError(address + flat + younger + one + "  s_waitcnt lgkmcnt(0)\n" + useFlat, "use of v3");
+  expectClean(address + flat + younger + all + "  s_waitcnt lgkmcnt(0)\n" + useFlat);
+}
+
 /// The hardware counter holds 63: older loads have returned when more are issued.
 TEST(Checks, FullCounterStallsTheIssue) {
   std::string body = "  v_mov_b32_e32 v3, 0\n  global_load_dword v2, v3, s[6:7]\n";
@@ -82,6 +106,13 @@ TEST(Checks, FullCounterStallsTheIssue) {
   expectError(body + more.substr(0, more.size() / 63 * 62) + "  v_mov_b32_e32 v10, v2",
               "use of v2");
   expectClean(body + more + "  v_mov_b32_e32 v10, v2");
+  // Whatever is out of order, the table of those that are out has room for the next.
+  std::string flat = "  v_mov_b32_e32 v4, s6\n  v_mov_b32_e32 v5, s7\n  v_mov_b32_e32 v6, 0\n"
+                     "  flat_load_dword v3, v[4:5]\n";
+  for (unsigned n = 0; n < 100; ++n)
+    flat +=
+        "  global_load_dword v7, v6, s[6:7]\n" + std::string(n % 4 ? "" : "  s_waitcnt vmcnt(2)\n");
+  expectClean(flat + "  s_waitcnt vmcnt(0) lgkmcnt(0)\n  v_mov_b32_e32 v10, v3");
 }
 
 TEST(Checks, LoadToLdsReadBeforeItsWait) {

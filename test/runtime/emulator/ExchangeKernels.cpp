@@ -61,10 +61,12 @@ static std::string exchangeBody(const Exchange &e) {
 .Lconsumer:
   s_cmp_eq_u32 s20, 0
   s_cbranch_scc0 .Lread
+  )" + e.beforePoll +
+         R"(
 .Lpoll:
   s_sleep 1
   global_load_dword v4, v9, s[10:11] )" +
-         e.pollBits + R"(
+         e.pollBits + "\n  " + e.besidePoll + R"(
   s_waitcnt vmcnt(0)
   v_readfirstlane_b32 s16, v4
   s_cmp_eq_u32 s16, 1
@@ -97,8 +99,7 @@ RunResult run(const Exchange &e, const Options &options) {
   return result;
 }
 
-// ---- grids
-// ---------------------------------------------------------------------------------------
+// ---- grids -------------------------------------------------------------------------------------
 
 /// s[8:9] output, s[10:11] counter, s[12:13] scratch, s14 the number of workgroups; v1 = 4 * lane,
 /// v2 = 256 * workgroup + 4 * lane, v9 = 0.
@@ -200,10 +201,9 @@ RunResult run(const GridKernel &kernel, const Options &options) {
   return result;
 }
 
-// ---- tagged words
-// --------------------------------------------------------------------------------
+// ---- tagged words ------------------------------------------------------------------------------
 
-static std::string taggedBody(unsigned dwords, const std::string &bits) {
+static std::string taggedBody(unsigned dwords, const std::string &access) {
   std::string width = dwords == 2 ? "x2" : "x4", shift = dwords == 2 ? "3" : "4";
   std::string data = dwords == 2 ? "v[4:5]" : "v[4:7]", tag = dwords == 2 ? "v5" : "v7";
   return R"(
@@ -221,12 +221,12 @@ static std::string taggedBody(unsigned dwords, const std::string &bits) {
   v_mov_b32_e32 v6, 1
   v_mov_b32_e32 v7, 1
   global_store_dword)" +
-         width + " v1, " + data + ", s[8:9] " + bits + R"(
+         width + " v1, " + data + ", s[8:9] " + access + R"(
   s_endpgm
 .Lpoll:
   s_sleep 1
   global_load_dword)" +
-         width + " " + data + ", v1, s[8:9] " + bits + R"(
+         width + " " + data + ", v1, s[8:9] " + access + R"(
   s_waitcnt vmcnt(0)
   v_cmp_ne_u32_e32 vcc, 1, )" +
          tag + R"(
@@ -238,11 +238,12 @@ static std::string taggedBody(unsigned dwords, const std::string &bits) {
 }
 
 RunResult runTagged(unsigned dwords, const Options &options, const std::string &bits,
-                    bool acrossRanks) {
+                    bool acrossRanks, unsigned offset) {
   unsigned ranks = acrossRanks ? 2 : 1, reader = ranks - 1;
-  TestMachine m(AsmKernel{.body = taggedBody(dwords, bits)}, ranks, options);
-  DevicePtr mail =
-      m.buffer(std::vector<uint32_t>(64 * dwords), "mail", reader, MemoryKind::PeerVisible);
+  std::string access = "offset:" + std::to_string(offset) + " " + bits;
+  TestMachine m(AsmKernel{.body = taggedBody(dwords, access)}, ranks, options);
+  DevicePtr mail = m.buffer(std::vector<uint32_t>(64 * dwords + offset / 4), "mail", reader,
+                            MemoryKind::PeerVisible);
   DevicePtr out = m.output(64, "out", reader);
   std::vector<Launch> launches;
   for (uint64_t rank = 0; rank < ranks; ++rank)

@@ -16,8 +16,10 @@ struct Exchange {
   std::string waitBeforeBarrier = "";             ///< in every producing wave
   std::string release = "";                       ///< in the wave that posts
   std::string flagBits = "sc1", pollBits = "sc1"; ///< of the flag
-  std::string acquire = "";                       ///< in the wave that polled
-  std::string loadBits = "";                      ///< of the data
+  std::string beforePoll = "";                    ///< in the wave that polls, once
+  std::string besidePoll = ""; ///< between the load of the flag and the wait for it
+  std::string acquire = "";    ///< in the wave that polled
+  std::string loadBits = "";   ///< of the data
   std::string consumerBarrier = "s_barrier";
   unsigned waves = 1;
   bool isWide = false; ///< 4 dwords: too wide to be single-copy atomic
@@ -54,9 +56,9 @@ GridKernel atomicCounters();
 RunResult run(const GridKernel &kernel, const Options &options);
 
 /// Each lane of workgroup 0 posts {payload, ..., tag}; its lane of workgroup 1 waits for the tag.
-/// `dwords` is 2, which cannot tear, or 4.
+/// `dwords` is 2, which cannot tear at multiples of 8, or 4. The mail begins at byte `offset`.
 RunResult runTagged(unsigned dwords, const Options &options, const std::string &bits = "sc1",
-                    bool acrossRanks = false);
+                    bool acrossRanks = false, unsigned offset = 0);
 
 /// Default checks, or those of the list.
 Options withChecks(const std::string &list = "");

@@ -131,11 +131,11 @@ TEST(Exec, TransposeReadsNeedAllLanes) {
     std::string body = setup + "  " + op + "\n  s_waitcnt lgkmcnt(0)\n";
     EXPECT_NE(run(body, "exec").find("transpose read with exec = 0x00000000000000ff"),
               std::string::npos);
-    EXPECT_EQ(run(body, "all,-exec,-hazard,-register-uninit"), "");
+    EXPECT_EQ(run(body, "all,-exec,-hazard"), "");
   }
   std::string good =
       setup + "  s_mov_b64 exec, -1\n  ds_read_b64_tr_b16 v[4:5], v1\n  s_waitcnt lgkmcnt(0)\n";
-  EXPECT_EQ(run(good, "all,-hazard,-register-uninit"), "");
+  EXPECT_EQ(run(good, "all,-hazard"), "");
 }
 
 } // namespace

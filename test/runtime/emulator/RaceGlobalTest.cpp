@@ -79,6 +79,42 @@ TEST(RaceGlobal, EveryProducingWaveWaitsBeforeTheBarrier) {
   expectClean(e);
 }
 
+/// An exchange whose first poll comes after all stores, so that it sees the flag.
+Exchange lateConsumer(unsigned waves, const std::string &besidePoll) {
+  Exchange e = deviceScope(waves);
+  e.isWide = true;
+  e.beforePoll = "s_sleep 127\n  s_sleep 127";
+  e.besidePoll = besidePoll;
+  return e;
+}
+
+void expectOneThreadClean(const Exchange &e) {
+  Options options = withChecks();
+  options.threads = 1;
+  RunResult result = run(e, options);
+  EXPECT_TRUE(result.isRight) << result.error;
+}
+
+/// Data loaded beside the flag may be older than it: what is issued together is done in any order.
+TEST(RaceGlobal, TheFlagMustHaveReturnedBeforeDataAreLoaded) {
+  std::string load = "global_load_dwordx4 v[12:15], v1, s[8:9] sc1";
+  for (unsigned waves : {1u, 4u}) {
+    expectRace(lateConsumer(waves, load), "this device-scope read and the device-scope write");
+    expectOneThreadClean(lateConsumer(waves, waitVmem + "\n  " + load));
+  }
+}
+
+/// At a barrier the other waves learn of what has returned, and a wave whose own load is still out
+/// learns it from them.
+TEST(RaceGlobal, TheFlagMustHaveReturnedBeforeTheBarrier) {
+  expectRace(lateConsumer(4, "s_barrier"), "this device-scope read and the device-scope write");
+  expectOneThreadClean(lateConsumer(4, waitVmem + "\n  s_barrier"));
+  Exchange e = deviceScope(4);
+  e.isWide = true;
+  e.consumerBarrier = "global_load_dword v10, v9, s[10:11] sc1\n  s_barrier";
+  expectClean(e);
+}
+
 /// Only the wave that polled, and those behind a barrier, know that the flag is up.
 TEST(RaceGlobal, WavesLearnThroughTheBarrierOnly) {
   Exchange e = releaseAcquire(4);
@@ -126,6 +162,14 @@ TEST(RaceGlobal, TaggedWordsOfEightBytesNeedNothingElse) {
   // 16 bytes are not single-copy atomic.
   EXPECT_NE(runTagged(4, withChecks()).error.find("global race at byte"), std::string::npos);
   EXPECT_TRUE(runTagged(4, withChecks("-global-race")).isRight);
+}
+
+/// At 4 modulo 8 the tag may arrive before the payload, wherever the lines lie.
+TEST(RaceGlobal, TaggedWordsMustBeAligned) {
+  EXPECT_TRUE(runTagged(2, withChecks(), "sc1", false, 8).isRight);
+  std::string text = runTagged(2, withChecks(), "sc1", false, 4).error;
+  EXPECT_NE(text.find("global race at byte 4 of 'mail'"), std::string::npos) << text;
+  EXPECT_TRUE(runTagged(2, withChecks("-global-race"), "sc1", false, 4).isRight);
 }
 
 TEST(RaceGlobal, RanksNeedSystemScope) {

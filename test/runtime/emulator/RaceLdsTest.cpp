@@ -11,7 +11,7 @@ namespace {
 /// Runs `body` on `waves` waves; s[8:9] is an input of 256 dwords, v1 = 4 * work-item, s20 the
 /// number of the wave.
 std::string run(const std::string &body, unsigned waves = 2,
-                const std::string &checks = "all,-hazard,-register-uninit") {
+                const std::string &checks = "all,-hazard") {
   Options options;
   EXPECT_EQ(errorText(options.checks.apply(checks)), "");
   std::string text = "  s_load_dwordx2 s[8:9], s[0:1], 0x0\n  v_lshlrev_b32_e32 v1, 2, v0\n"
@@ -27,7 +27,7 @@ void expectRace(const std::string &body, const std::string &message) {
   EXPECT_NE(text.find(message), std::string::npos) << text;
   EXPECT_NE(text.find("LDS race"), std::string::npos) << text;
   EXPECT_EQ(run(body, 2, "none"), "");
-  EXPECT_EQ(run(body, 2, "all,-lds-race,-hazard,-register-uninit"), "");
+  EXPECT_EQ(run(body, 2, "all,-lds-race,-hazard"), "");
 }
 
 void expectClean(const std::string &body, unsigned waves = 2) { EXPECT_EQ(run(body, waves), ""); }

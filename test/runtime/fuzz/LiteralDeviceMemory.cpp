@@ -248,8 +248,7 @@ bool executeAtomic(Execution &e, Bytes memory) {
   return true;
 }
 
-// ---- loads to LDS
-// --------------------------------------------------------------------------
+// ---- loads to LDS ------------------------------------------------------------------------------
 
 /// global_load_lds_*: the element of a lane goes to M0[17:0] + offset + 4 * lane, or 16 * lane for
 /// three and four dwords, extended to a dword (CDNA4 ISA 9.1.9); the offset counts on both sides.
@@ -281,8 +280,7 @@ bool executeLoadToLds(Execution &e, Bytes memory) {
   return false;
 }
 
-// ---- scalar stores and atomics
-// -------------------------------------------------------------
+// ---- scalar stores and atomics -----------------------------------------------------------------
 
 /// Place of dword `n` behind a scalar base and offset.
 uint64_t scalarPlace(Execution &e, unsigned n) {

@@ -243,8 +243,7 @@ bool executeAtomic(Execution &e, Bytes lds) {
   return false;
 }
 
-// ---- addresses from M0
-// ----------------------------------------------------------------------
+// ---- addresses from M0 -------------------------------------------------------------------------
 
 /// ds_append, ds_consume: one counter at M0 + offset goes up or down by the number of active lanes,
 /// which all get its old value.

@@ -62,8 +62,7 @@ bool parse(const TextLine &line, Shape &s) {
   return true;
 }
 
-// ---- operands
-// ------------------------------------------------------------------------------
+// ---- operands ----------------------------------------------------------------------------------
 
 /// Item `item` of `bits` bits in the registers of a lane.
 uint64_t itemAt(Execution &e, const TextOperand &o, unsigned lane, unsigned bits, unsigned item) {
@@ -193,8 +192,7 @@ private:
   }
 };
 
-// ---- sums
-// ----------------------------------------------------------------------------------
+// ---- sums --------------------------------------------------------------------------------------
 
 struct Sum {
   long double value = 0, size = 0; ///< size: of the absolute terms
@@ -274,8 +272,7 @@ bool executeMatrix(Execution &e) {
   return true;
 }
 
-// ---- texts
-// ---------------------------------------------------------------------------------
+// ---- texts -------------------------------------------------------------------------------------
 
 #define MONO_D4 "{p:v[0:3]|v[4:7]}"
 #define MONO_C4 "{p:v[8:11]|v[12:15]|0|1.0|-4.0}"

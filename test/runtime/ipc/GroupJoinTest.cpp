@@ -1,6 +1,7 @@
 // Groups of one rank a process, with threads in place of processes and the stub in place of HIP:
 // all ranks have a group or none has.
 #include "runtime/Group.h"
+#include "runtime/ipc/GroupCard.h"
 #include "test/runtime/ExchangeKernel.h"
 #include "test/runtime/hip-device/StubFixture.h"
 #include "test/runtime/ipc/Ranks.h"
@@ -187,6 +188,28 @@ TEST_F(GroupJoinTest, AFaultInMappingOneRankIsAnErrorOnAll) {
   std::vector<std::string> errors = join({code, code});
   EXPECT_EQ(errors[0], errors[1]);
   EXPECT_NE(errors[0].find("hipIpcOpenMemHandle: HIP error (999)"), std::string::npos) << errors[0];
+}
+
+/// Rank 1, played by hand, agrees and is gone before it could use what it agreed to.
+TEST_F(GroupJoinTest, ARankThatLeavesBeforeItConfirmsIsAnErrorOnAll) {
+  std::vector<uint8_t> code = exchangeCodeObject();
+  std::vector<std::string> errors = ranks.onRanks(2, [&](unsigned rank) -> llvm::Error {
+    hip::HipSelection selection;
+    selection.first = rank;
+    auto node = llvm::cantFail(open(selection));
+    auto meeting = llvm::cantFail(ipc::Rendezvous::create(ranks.options(rank, 2)));
+    Device &device = node->device(0);
+    if (rank == 0)
+      return Group::join(device, code, meeting).takeError();
+    Manifest manifest = llvm::cantFail(readManifest(code));
+    DeviceBuffer mailboxes = llvm::cantFail(DeviceBuffer::allocate(
+        device, manifest.peerMailboxBytes, "mailboxes", MemoryKind::PeerVisible));
+    ipc::GroupCard card = ipc::describeGroup(manifest, code);
+    card.mailboxes = llvm::cantFail(device.exportMemory(mailboxes.ptr()));
+    llvm::cantFail(meeting.allGather(ipc::encodeCard(card)));
+    return meeting.allGather({}).takeError();
+  });
+  EXPECT_EQ(errors, (std::vector<std::string>{"rank 1: it has left", ""}));
 }
 
 TEST_F(GroupJoinTest, CoarseMailboxesOnOneRankAreAnErrorOnAll) {

@@ -7,7 +7,11 @@
 #include "llvm/Support/FileSystem.h"
 
 #include <fstream>
+#include <latch>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 using namespace mono;
 using namespace mono::ipc;
@@ -60,11 +64,12 @@ TEST_F(RendezvousTest, OptionsAreChecked) {
 }
 
 TEST_F(RendezvousTest, AMissingRankIsAnErrorInTime) {
-  setTimeout(milliseconds(200));
+  // Long enough for both threads to come on a busy machine, and far below what a hang takes.
+  setTimeout(seconds(3));
   auto start = steady_clock::now();
   std::vector<std::string> errors =
       onRanks(2, [&](unsigned rank) { return Rendezvous::create(options(rank, 3)).takeError(); });
-  EXPECT_LT(steady_clock::now() - start, seconds(3));
+  EXPECT_LT(steady_clock::now() - start, seconds(60));
   for (const std::string &error : errors)
     EXPECT_NE(error.find("2 of 3 ranks have come: timed out"), std::string::npos) << error;
 }
@@ -91,15 +96,22 @@ TEST_F(RendezvousTest, AnotherNumberOfRanksIsAnErrorOnAll) {
     EXPECT_NE(error.find("rank 1 expects 4 ranks, but rank 0 2"), std::string::npos) << error;
 }
 
+/// The late rank comes when the others have given up.
 TEST_F(RendezvousTest, ALateRankIsNamedOnAll) {
-  setTimeout(milliseconds(300));
+  setTimeout(seconds(3));
+  std::latch givenUp(2);
   std::vector<std::string> errors = onRanks(3, [&](unsigned rank) -> llvm::Error {
     auto meeting = Rendezvous::create(options(rank, 3));
-    if (!meeting)
+    if (!meeting) {
+      givenUp.count_down(rank != 2);
       return meeting.takeError();
+    }
     if (rank == 2)
-      std::this_thread::sleep_for(milliseconds(900));
-    return meeting->allGather({}).takeError();
+      givenUp.wait();
+    llvm::Error error = meeting->allGather({}).takeError();
+    if (rank != 2)
+      givenUp.count_down();
+    return error;
   });
   for (const std::string &error : errors)
     EXPECT_EQ(error, "rank 2: timed out");
@@ -118,6 +130,72 @@ TEST_F(RendezvousTest, ARankThatLeavesIsNamedOnAll) {
   });
   EXPECT_EQ(errors[0], "rank 1: it has left");
   EXPECT_EQ(errors[2], "rank 1: it has left");
+}
+
+/// The part of a rank, played by hand: it posts to each of `rounds` rounds, reads the answers but
+/// for the last one, and leaves.
+void leaveWithoutTheAnswer(llvm::StringRef path, unsigned rank, unsigned ranks, unsigned rounds,
+                           Deadline limit) {
+  Socket root = llvm::cantFail(Socket::connectTo(path, limit));
+  auto send = [&](MessageKind kind, uint32_t round) {
+    llvm::cantFail(root.send(encodeHeader({kind, rank, ranks, round, 0}), limit));
+  };
+  send(MessageKind::Join, 0);
+  for (unsigned round = 0; round < rounds; ++round) {
+    send(MessageKind::Post, round);
+    Payload header(headerBytes);
+    if (round + 1 == rounds)
+      return;
+    llvm::cantFail(root.receive(header, limit));
+    Payload payload(llvm::cantFail(parseHeader(header)).bytes);
+    llvm::cantFail(root.receive(payload, limit));
+  }
+}
+
+/// Rank 1 has its answer when rank 2 can't be told: it hears why in its next call.
+TEST_F(RendezvousTest, ARankThatCannotBeToldIsNamedOnAll) {
+  std::vector<std::string> errors = onRanks(3, [&](unsigned rank) -> llvm::Error {
+    if (rank == 2) {
+      leaveWithoutTheAnswer(path(), 2, 3, 2, soon());
+      return llvm::Error::success();
+    }
+    auto meeting = Rendezvous::create(options(rank, 3));
+    if (!meeting)
+      return meeting.takeError();
+    std::this_thread::sleep_for(milliseconds(200)); // until rank 2 has left
+    llvm::Error first = meeting->allGather({}).takeError();
+    EXPECT_EQ(bool(first), rank == 0);
+    return first ? std::move(first) : meeting->allGather({}).takeError();
+  });
+  EXPECT_EQ(errors, (std::vector<std::string>{"rank 2: it has left", "rank 2: it has left", ""}));
+}
+
+/// Rank 0 has heard all, so it succeeds like rank 1; both hear of rank 2 afterwards.
+TEST_F(RendezvousTest, AConfirmationMissesNoneButTheLost) {
+  std::vector<std::string> errors = onRanks(3, [&](unsigned rank) -> llvm::Error {
+    if (rank == 2) {
+      leaveWithoutTheAnswer(path(), 2, 3, 2, soon());
+      return llvm::Error::success();
+    }
+    auto meeting = Rendezvous::create(options(rank, 3));
+    if (!meeting)
+      return meeting.takeError();
+    std::this_thread::sleep_for(milliseconds(200));
+    if (llvm::Error error = meeting->confirm())
+      return error;
+    std::string next = llvm::toString(meeting->confirm());
+    EXPECT_NE(next.find("rank 2: it has left"), std::string::npos) << next;
+    return llvm::Error::success();
+  });
+  EXPECT_EQ(errors, std::vector<std::string>(3));
+}
+
+TEST_F(RendezvousTest, ARankMissingInAConfirmationIsNamedOnAll) {
+  std::vector<std::string> errors = onRanks(3, [&](unsigned rank) -> llvm::Error {
+    auto meeting = Rendezvous::create(options(rank, 3));
+    return meeting && rank != 2 ? meeting->confirm() : meeting.takeError();
+  });
+  EXPECT_EQ(errors, (std::vector<std::string>{"rank 2: it has left", "rank 2: it has left", ""}));
 }
 
 TEST_F(RendezvousTest, TooLargeAContributionIsRefused) {
@@ -145,6 +223,49 @@ TEST_F(RendezvousTest, ALivingSocketIsRespected) {
   ASSERT_TRUE(bool(other));
   std::string error = llvm::toString(Rendezvous::create(options(0, 2)).takeError());
   EXPECT_NE(error.find("another group is meeting there"), std::string::npos) << error;
+}
+
+/// The second root looks whether somebody listens; the first does not take that for a rank.
+TEST_F(RendezvousTest, ASecondRootDoesNotDisturbTheFirst) {
+  std::string second;
+  std::vector<std::string> errors = onRanks(2, [&](unsigned rank) -> llvm::Error {
+    if (rank == 1) {
+      while (!llvm::sys::fs::exists(path()))
+        std::this_thread::yield();
+      // Until it listens, there is a moment in which the socket looks dead.
+      llvm::cantFail(Socket::connectTo(path(), soon()));
+      second = llvm::toString(Rendezvous::create(options(0, 2)).takeError());
+    }
+    return Rendezvous::create(options(rank, 2)).takeError();
+  });
+  EXPECT_NE(second.find("another group is meeting there"), std::string::npos) << second;
+  EXPECT_EQ(errors, std::vector<std::string>(2));
+}
+
+/// Somebody listens, but takes nobody in.
+TEST_F(RendezvousTest, AFullQueueIsALivingSocket) {
+  int listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  std::copy_n(path().c_str(), path().size(), address.sun_path);
+  auto *generic = reinterpret_cast<const sockaddr *>(&address);
+  ASSERT_EQ(::bind(listener, generic, sizeof address), 0);
+  ASSERT_EQ(::listen(listener, 0), 0);
+  setTimeout(milliseconds(100));
+  std::vector<Socket> waiting;
+  while (true) {
+    auto next = Socket::connectTo(path(), soon());
+    if (!next) {
+      llvm::consumeError(next.takeError());
+      break;
+    }
+    waiting.push_back(std::move(*next));
+  }
+  auto start = steady_clock::now();
+  std::string error = llvm::toString(Rendezvous::create(options(0, 2)).takeError());
+  EXPECT_NE(error.find("another group is meeting there"), std::string::npos) << error;
+  EXPECT_LT(steady_clock::now() - start, seconds(3));
+  ::close(listener);
 }
 
 TEST_F(RendezvousTest, AFileIsRespected) {
@@ -197,8 +318,9 @@ TEST_F(StrangerTest, CannotHoldUpOrConfuseTheRoot) {
     EXPECT_NE(error.find(expected), std::string::npos) << error;
   };
   says({}, false, "a process that connected: timed out");
-  says({}, true, "a process that connected: it has left");
-  says(Payload(31, 'm'), true, "a process that connected: it has left");
+  // Those that leave before they have said who they are were no ranks.
+  says({}, true, "1 of 2 ranks have come: timed out");
+  says(Payload(31, 'm'), true, "1 of 2 ranks have come: timed out");
   says(Payload(64, 'x'), false, "not a rendezvous message");
   says(message({MessageKind::Post, 1, 2, 0, 0}), false,
        "expected a process to say which rank it is");

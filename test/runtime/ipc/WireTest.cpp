@@ -23,7 +23,7 @@ std::string errorWith(size_t offset, uint32_t value) {
 
 TEST(Wire, TheHeaderIsThirtyTwoBytes) {
   std::array<uint8_t, 32> bytes = {'m', 'o', 'n', 'o', 'R', 'D', 'V', '1', //
-                                   2,   0,   0,   0,                       // version
+                                   3,   0,   0,   0,                       // version
                                    2,   0,   0,   0,                       // kind: post
                                    3,   0,   0,   0,                       // rank
                                    8,   0,   0,   0,                       // ranks
@@ -42,7 +42,7 @@ TEST(Wire, TheHeaderIsThirtyTwoBytes) {
 TEST(Wire, EveryFieldIsChecked) {
   EXPECT_EQ(errorWith(0, 0), "not a rendezvous message: expected it to begin with monoRDV1");
   EXPECT_EQ(errorWith(4, 0), "not a rendezvous message: expected it to begin with monoRDV1");
-  EXPECT_EQ(errorWith(8, 3), "expected rendezvous version 2, but got 3");
+  EXPECT_EQ(errorWith(8, 2), "expected rendezvous version 3, but got 2");
   EXPECT_EQ(errorWith(12, 0), "expected a message of kind 1 to 4, but got 0");
   EXPECT_EQ(errorWith(12, 5), "expected a message of kind 1 to 4, but got 5");
   EXPECT_EQ(errorWith(16, 8), "expected a rank below 8, but got 8");

@@ -36,6 +36,10 @@ static void rectangle() {
   EXPECT_STATUS(
       hipMemcpy2D(device, 16, host.data(), hostPitch, width, height, hipMemcpyHostToDevice),
       hipErrorInvalidPitchValue);
+  // 2 * 2^63 is 0 in 64 bits.
+  EXPECT_STATUS(hipMemcpy2D(device, size_t(1) << 63, host.data(), hostPitch, width, 3,
+                            hipMemcpyHostToDevice),
+                hipErrorInvalidValue);
   HIP(hipFree(device));
 }
 
@@ -106,8 +110,34 @@ static void betweenDevices() {
   EXPECT_EQ(int(raw[7]), 3);
 }
 
+/// Pageable memory belongs to the program again as soon as the call returns, however the call is
+/// named; a capturing stream must not touch it at all.
+static void pageable() {
+  constexpr size_t bytes = 64, width = 8, pitch = 16;
+  char *device;
+  hipStream_t stream;
+  HIP(hipMalloc(&device, bytes));
+  HIP(hipStreamCreate(&stream));
+  Bytes host(bytes, 'A'), back(bytes, 'x'), rows(bytes, 'y');
+  HIP(hipMemcpyAsync(device, host.data(), bytes, hipMemcpyHostToDevice, stream));
+  std::fill(host.begin(), host.end(), 'B');
+  HIP(hipMemcpyAsync(back.data(), device, bytes, hipMemcpyDeviceToHost, stream));
+  HIP(hipMemcpy2DAsync(rows.data(), pitch, device, width, width, bytes / pitch, hipMemcpyDefault,
+                       stream));
+  for (size_t n = 0; n < bytes; ++n) {
+    EXPECT_EQ(char(back[n]), 'A');
+    EXPECT_EQ(char(rows[n]), n % pitch < width ? 'A' : 'y');
+  }
+  hipGraph_t graph;
+  HIP(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
+  HIP(hipMemcpyAsync(device, host.data(), bytes, hipMemcpyHostToDevice, stream));
+  HIP(hipStreamEndCapture(stream, &graph));
+  EXPECT_EQ(char(download(device, bytes)[0]), 'A');
+}
+
 int main() {
   rectangle();
+  pageable();
   box();
   fills();
   betweenDevices();
