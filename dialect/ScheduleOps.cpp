@@ -205,6 +205,14 @@ LogicalResult ParamOp::verify() {
   return success();
 }
 
+LogicalResult SizeOp::verify() {
+  std::optional<Declared> declared = declaredBy(getMemory());
+  if (!declared || getAxis() < declared->shape.size())
+    return success();
+  return emitOpError() << "expected one of the " << declared->shape.size() << " axes of "
+                       << describe(getMemory()) << ", from 0, but got axis " << getAxis();
+}
+
 LogicalResult RanksOp::verify() {
   if (getCount().getNumResults() != 1)
     return emitOpError() << "expected one count, but got " << getCount().getNumResults();

@@ -13,6 +13,11 @@ include "mlir/IR/OpAsmInterface.td"
 /// The SSA name of a declaration is the name it declares.
 def Mono_NamedResult : DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>;
 
+/// What a schedule declares stands beside its stages, where the checks look for it.
+class Mono_DeclaringOp<string mnemonic, list<Trait> traits = []>
+    : Mono_Op<mnemonic, !listconcat([Pure, Mono_NamedResult, ParentOneOf<["ScheduleOp", "RoutineOp"]>],
+                                    traits)>;
+
 def Mono_ImportOp : Mono_Op<"import"> {
   let summary = "make the routines of another file callable";
   let description = [{
@@ -58,7 +63,7 @@ def Mono_ScheduleOp : Mono_Op<"schedule", [IsolatedFromAbove, Symbol, SingleBloc
   let hasVerifier = 1;
 }
 
-def Mono_ParamOp : Mono_Op<"param", [Pure, Mono_NamedResult]> {
+def Mono_ParamOp : Mono_DeclaringOp<"param"> {
   let summary = "a named integer that is fixed when the schedule is compiled";
   let description = [{
     The legal set stands beside the name: `in [1 to 8]` or `in [1, 2, 4, 8]`. The value comes from
@@ -90,7 +95,46 @@ def Mono_ParamOp : Mono_Op<"param", [Pure, Mono_NamedResult]> {
   }];
 }
 
-def Mono_RanksOp : Mono_Op<"ranks", [Pure, Mono_NamedResult]> {
+def Mono_RequireOp : Mono_Op<"require", [ParentOneOf<["ScheduleOp", "StageOp", "RoutineOp"]>]> {
+  let summary = "what parameters have to keep for the lines below to be right";
+  let description = [{
+    A condition of parameters, judged when the schedule is bound: where it is false, compilation ends
+    here with the text, which says what was expected. In a routine the message names the calls that
+    led to it. In a stage without tasks it is not judged.
+
+    Division of parameters drops the remainder, so a routine that shares `n` over `parts` says that
+    one divides the other.
+
+    Example (test/dialect/ops.mlir):
+    ```mlir
+    %rest = arith.remui %S, %TP : index
+    %even = arith.cmpi eq, %rest, %none : index
+    mono.require %even, "expected TP to divide S"
+    ```
+  }];
+  let arguments = (ins I1:$condition, StrAttr:$text);
+  let assemblyFormat = "$condition `,` $text attr-dict";
+}
+
+def Mono_SizeOp : Mono_Op<"size", [Pure]> {
+  let summary = "how long an axis of an operand, mailbox or region is";
+  let description = [{
+    For a routine that is given a memory and sizes: what mono.require compares them with. A constant
+    once the schedule is bound.
+
+    Example (test/dialect/ops.mlir):
+    ```mlir
+    %columns = mono.size %x axis 1 : !mono.buffer
+    ```
+  }];
+  let arguments = (ins AnyTypeOf<[Mono_BufferType, Mono_MailboxType]>:$memory,
+                       ConfinedAttr<I64Attr, [IntMinValue<0>]>:$axis);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$memory `axis` $axis attr-dict `:` type($memory)";
+  let hasVerifier = 1;
+}
+
+def Mono_RanksOp : Mono_DeclaringOp<"ranks"> {
   let summary = "the number of tensor parallel ranks, and the index of this one";
   let description = [{
     Says that the schedule runs on that many devices at once and gives the index of the device that
@@ -107,7 +151,7 @@ def Mono_RanksOp : Mono_Op<"ranks", [Pure, Mono_NamedResult]> {
   let hasVerifier = 1;
 }
 
-def Mono_OperandOp : Mono_Op<"operand", [Pure, Mono_NamedResult, AttrSizedOperandSegments]> {
+def Mono_OperandOp : Mono_DeclaringOp<"operand", [AttrSizedOperandSegments]> {
   let summary = "a kernel argument";
   let description = [{
     Name, access, shape, element type and layout. `weight` marks what is streamed once a launch and
@@ -134,7 +178,7 @@ def Mono_OperandOp : Mono_Op<"operand", [Pure, Mono_NamedResult, AttrSizedOperan
   let hasVerifier = 1;
 }
 
-def Mono_MailboxOp : Mono_Op<"mailbox", [Pure, Mono_NamedResult]> {
+def Mono_MailboxOp : Mono_DeclaringOp<"mailbox"> {
   let summary = "memory through which stages on other workgroups or ranks get data";
   let description = [{
     Kind `tagged`: every 32-bit payload (one f32 or i32, two bf16, four f8E4M3FN) lies beside a 32-bit epoch tag
@@ -144,6 +188,9 @@ def Mono_MailboxOp : Mono_Op<"mailbox", [Pure, Mono_NamedResult]> {
     of a peers mailbox belongs to the receiver. `slots` is the reuse distance in launches: ranks may
     be a launch apart, so `peers` needs 2 where every rank receives from every rank it posts to, and
     more where it hears from them in a roundabout way only; 1 to 64.
+
+    Elements that are posted and that nobody receives draw a warning where others of the mailbox are
+    received; `{mono.padded}` says that they are there to fill up tiles.
 
     Example (test/dialect/ops.mlir):
     ```mlir
@@ -162,7 +209,7 @@ def Mono_MailboxOp : Mono_Op<"mailbox", [Pure, Mono_NamedResult]> {
   let hasVerifier = 1;
 }
 
-def Mono_RegionOp : Mono_Op<"region", [Pure, Mono_NamedResult]> {
+def Mono_RegionOp : Mono_DeclaringOp<"region"> {
   let summary = "a named part of the workgroup's LDS";
   let description = [{
     A region lives from the first stage that uses it to the last; regions whose lives do not meet may

@@ -253,6 +253,13 @@ static LogicalResult verifyScales(StreamOp op, const Declared &weights) {
   std::optional<Declared> scales = declaredBy(op.getScales());
   if (!scales)
     return success();
+  if (auto operand = op.getScales().getDefiningOp<OperandOp>();
+      operand && operand.getAccess() != Access::Read) {
+    InFlightDiagnostic diag = op.emitOpError() << "expected scales that a launch only reads, but "
+                                               << describe(op.getScales()) << " is declared '"
+                                               << stringifyAccess(operand.getAccess()) << "'";
+    return noteDeclaration(diag, op.getScales());
+  }
   return op.hasBlockScales() ? verifyBlockScales(op, weights, *scales)
                              : verifyMxScales(op, weights, *scales);
 }
@@ -277,6 +284,22 @@ static LogicalResult verifyForm(StreamOp op, const Declared &weights) {
   if (op.getGroups() && cast<RankedTensorType>(op.getGroups().getType()).getRank() != 1)
     return op.emitOpError() << "expected a list of groups of 1 axis";
   return success();
+}
+
+/// A list may name any matrix, so the box of a stream with groups covers all of them.
+static LogicalResult verifyGroupAxis(StreamOp op, const Declared &weights) {
+  AffineExpr offset = op.getOffsets().getResult(0);
+  bool known = isa<AffineConstantExpr>(offset) || llvm::all_of(op.getOffsetArgs(), staysOpen);
+  if (known && !(offset == 0))
+    return op.emitOpError() << "expected offset 0 on axis 0 with 'groups', as the list says which "
+                               "matrices are read, but got "
+                            << text(offset);
+  int64_t size = op.getStaticSizes().front(), matrices = weights.shape.front();
+  if (ShapedType::isDynamic(size) || ShapedType::isDynamic(matrices) || size == matrices)
+    return success();
+  return op.emitOpError() << "expected all " << matrices << " matrices of "
+                          << describe(op.getSource())
+                          << " on axis 0 with 'groups', as the list may name any, but got " << size;
 }
 
 /// Wavefronts share rows and depth in whole tiles.
@@ -323,7 +346,8 @@ LogicalResult StreamOp::verify() {
     return noteDeclaration(diag, getSource());
   }
   if (failed(verifyForm(*this, *declared)) ||
-      failed(verifyBox(*this, getSource(), getOffsets(), getStaticSizes())))
+      failed(verifyBox(*this, getSource(), getOffsets(), getStaticSizes())) ||
+      (getGroups() && failed(verifyGroupAxis(*this, *declared))))
     return failure();
   unsigned depthAxis = declared->shape.size() - 1;
   for (auto [axis, step, name] :
@@ -446,6 +470,9 @@ LogicalResult ContractOp::verify() {
 
 LogicalResult PostOp::verify() {
   auto value = cast<RankedTensorType>(getValue().getType());
+  if (value.getRank() == 0 || getOffsets().getNumResults() == 0)
+    return emitOpError() << "expected a tensor and offsets of at least 1 axis, but got " << value
+                         << " and " << getOffsets().getNumResults() << " offsets";
   if (failed(verifyWrite(*this, getMailbox(), value, getOffsets())))
     return failure();
   Type element = value.getElementType();

@@ -78,7 +78,8 @@ def Mono_StreamOp : Mono_SliceOp<"stream", [MemoryEffects<[MemRead]>]> {
 
     `groups(%list)` takes, of matrices `[E, N, K]`, those the list names, one after the other, up to
     the first entry that is not an index of the first axis (-1 ends a list; an empty one reads
-    nothing): the experts that routing has chosen.
+    nothing): the experts that routing has chosen. The list may name any matrix, so the box covers the
+    whole first axis. The scales are an operand with access `read`.
 
     Example (test/dialect/ops.mlir):
     ```mlir

@@ -3,6 +3,7 @@
 
 #include "dialect/Mono.h"
 #include "lowering/Bind/Bind.h"
+#include "lowering/Check/Checks.h"
 #include "lowering/Manifest.h"
 #include "lowering/Pipeline.h"
 #include "lowering/Residency.h"
@@ -50,7 +51,7 @@ DictionaryAttr sourceAttr(MLIRContext *context, StringRef path, StringRef conten
 /// The pass groups a form needs.
 Step lastStep(const CompileOptions &options) {
   if (options.checkOnly)
-    return Step::Placed;
+    return Step::Device; // what has no code is found there
   switch (options.emit) {
   case Emit::Mono:
     return Step::Bound;
@@ -180,6 +181,8 @@ llvm::Error lower(ModuleOp module, const CompileOptions &options, TimingScope &t
   Residence grid;
   if (last >= Step::Placed)
     for (auto schedule : module.getOps<ScheduleOp>()) {
+      if (failed(warnOfUnreceived(schedule, options.warningsAreErrors)))
+        return failure("compilation failed");
       result.arena = planOf(schedule);
       grid = {int64_t(schedule.getCtas()), int64_t(schedule.getThreads()), result.arena.bytes};
       FailureOr<Costs> costs = options.costs ? costsOf(schedule) : Costs();

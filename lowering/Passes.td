@@ -7,9 +7,11 @@ include "mlir/Pass/PassBase.td"
 def BindPass : Pass<"mono-bind-parameters", "::mlir::ModuleOp"> {
   let summary = "fix parameters, inline routines, make every shape static";
   let description = [{
-    Reads imported files, replaces parameters by constants, inlines the calls of routines and refines
-    the shapes of all tensors. Errors: a parameter that is missing, unknown or outside its legal set;
-    an import or a routine that does not exist; shapes that do not fit together once they are known.
+    Reads imported files, replaces parameters by constants, inlines the calls of routines, refines
+    the shapes of all tensors, judges every mono.require and moves tensors that are made outside the
+    stages into those that use them. Errors: a parameter that is missing, unknown or outside its legal
+    set; an import or a routine that does not exist; more than 65536 ops in the calls of a schedule;
+    shapes that do not fit together once they are known; arithmetic on parameters past 64 bits.
   }];
   let options = [
     ListOption<"params", "params", "std::string", "values of parameters, NAME=INT each">
@@ -26,7 +28,8 @@ def CheckPass : Pass<"mono-check-schedule", "::mlir::ModuleOp"> {
     mailbox; every received element is posted exactly once a launch; program order and waits form no
     circle, so nothing waits forever; no slot of a mailbox is written over before its readers are
     done, with ranks launches apart; outputs are stored completely and once, and nobody loads what
-    another thread stores; a region is read only where its workgroup has written it. Posts whose
+    another thread stores; a region is read only where its workgroup has written it, and no task has
+    written over what an earlier one of its stage left there for a later stage. Posts whose
     proof rests on earlier receives of their workgroup are marked `mono.after_waits`.
   }];
 }

@@ -46,7 +46,8 @@ double maxOfReach(ArrayRef<double> out, ArrayRef<double> ref, ArrayRef<double> r
   double worst = 0;
   for (size_t i = 0; i < ref.size(); ++i) {
     double error = std::abs(out[i] - ref[i]);
-    if (!std::isfinite(error))
+    // A NaN would be less than whatever the worst is so far.
+    if (!std::isfinite(error) || !std::isfinite(reach[i]) || reach[i] < 0)
       return infinity;
     if (error > 0)
       worst = std::max(worst, error / reach[i]);

@@ -15,7 +15,7 @@ namespace mono::models {
 double maxRelativeL2(llvm::ArrayRef<double> out, llvm::ArrayRef<double> ref, size_t rows);
 
 /// The largest |out - ref| / reach of all elements, 0 where both are 0. Infinity when a value of
-/// `out` is not finite or the sizes differ.
+/// `out` is not finite, one of `reach` is not a finite number from 0 on, or the sizes differ.
 double maxOfReach(llvm::ArrayRef<double> out, llvm::ArrayRef<double> ref,
                   llvm::ArrayRef<double> reach);
 

@@ -1,6 +1,7 @@
 // Stages that decoder layers share: from the residual stream to heads, and back to it over all ranks.
 mono.import "elementwise.mlir"
 mono.import "norm.mlir"
+mono.import "sizes.mlir"
 
 // Heads of the normed input, stage "project_heads": out[s, a, :] = W[a * dim ..+ dim, :] RMSNorm(x[s]).
 //   x      operand [rows, hidden] bf16; every workgroup norms for itself
@@ -12,6 +13,12 @@ mono.import "norm.mlir"
 mono.routine @project_heads(%x : !mono.buffer, %gamma : !mono.buffer, %w : !mono.buffer,
                             %out : !mono.mailbox, %rows : index, %hidden : index, %heads : index,
                             %dim : index, %eps : f32) {
+  %waves = arith.constant 256 : index                     // 32 of the depth for each of 8 wavefronts
+  %tile = arith.constant 16 : index
+  %wholeDepth = mono.call @is_multiple(%hidden, %waves) : (index, index) -> i1
+  mono.require %wholeDepth, "expected `hidden` to be a multiple of 256 for @project_heads"
+  %wholeHead = mono.call @is_multiple(%dim, %tile) : (index, index) -> i1
+  mono.require %wholeHead, "expected `dim` to be a multiple of 16 for @project_heads"
   %normed = mono.region "normed_input" [%rows, %hidden] pad(8) : bf16
   mono.stage "project_heads" (%t) tasks [(%heads * symbol(%dim)) floordiv 16] base [0] {
     %weights = mono.stream %w[%t * 16, 0] [16, %hidden] split_k(8)
@@ -36,6 +43,12 @@ mono.routine @project_heads(%x : !mono.buffer, %gamma : !mono.buffer, %w : !mono
 // For a grid of 512 or 1024 threads a workgroup: 8 wavefronts share the depth, two the rows.
 mono.routine @project_output(%heads : !mono.mailbox, %w : !mono.buffer, %partial : !mono.mailbox,
                              %rank : index, %rows : index, %hidden : index, %depth : index) {
+  %waves = arith.constant 256 : index                     // 32 of the depth for each of 8 wavefronts
+  %tile = arith.constant 32 : index
+  %wholeDepth = mono.call @is_multiple(%depth, %waves) : (index, index) -> i1
+  mono.require %wholeDepth, "expected `depth` to be a multiple of 256 for @project_output"
+  %wholeTiles = mono.call @is_multiple(%hidden, %tile) : (index, index) -> i1
+  mono.require %wholeTiles, "expected `hidden` to be a multiple of 32 for @project_output"
   %o = mono.region "o_proj_input" [%rows, %depth] pad(8) : bf16
   mono.stage "o_proj" (%t) tasks [%hidden floordiv 32] base [0] {
     %weights = mono.stream %w[%t * 32, 0] [32, %depth] split_k(8)
@@ -62,6 +75,8 @@ mono.routine @reduce_and_norm(%partial : !mono.mailbox, %x : !mono.buffer, %gamm
                               %scaled : !mono.mailbox, %squares : !mono.mailbox, %parts : index,
                               %rows : index, %hidden : index, %base : index) {
   %width = arith.constant 128 : index
+  %whole = mono.call @is_multiple(%hidden, %width) : (index, index) -> i1
+  mono.require %whole, "expected `hidden` to be a multiple of 128 for @reduce_and_norm"
   mono.stage "reduce" (%t) tasks [%hidden floordiv 128] base [%base] {
     %gamma16 = mono.load %gamma[%t * 128] [128] : tensor<128xbf16>
     %gamma32 = arith.extf %gamma16 : tensor<128xbf16> to tensor<128xf32>
@@ -108,6 +123,9 @@ mono.routine @receive_normed(%scaled : !mono.mailbox, %rstd : tensor<?xf32>, %in
 // the same base.
 mono.routine @add_output(%partial : !mono.mailbox, %stream : !mono.buffer, %y : !mono.buffer,
                          %parts : index, %rows : index, %hidden : index, %base : index) {
+  %width = arith.constant 128 : index
+  %whole = mono.call @is_multiple(%hidden, %width) : (index, index) -> i1
+  mono.require %whole, "expected `hidden` to be a multiple of 128 for @add_output"
   mono.stage "output" (%t) tasks [%hidden floordiv 128] base [%base] {
     %residual = mono.load %stream[0, 0] [%rows, 128] : tensor<?x128xf32>
     %sum = mono.receive %partial[0, 0, %t * 128] [%parts, %rows, 128] sum : tensor<?x128xf32>

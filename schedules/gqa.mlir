@@ -7,6 +7,7 @@
 mono.import "attention.mlir"
 mono.import "elementwise.mlir"
 mono.import "paged_cache.mlir"
+mono.import "sizes.mlir"
 
 // Tokens which * keys ..+ keys of those a row attends to, [keys]: the `window` tokens that end with its
 // own, or all of them from token 0 while there are fewer than that. Numbers past its own are there too.
@@ -64,6 +65,19 @@ mono.routine @gqa_parts(%query : !mono.mailbox, %new_k : !mono.mailbox, %new_v :
                         %page : index, %window : index, %splits : index, %keys : index,
                         %scale : f32, %cap : f32)
     -> (!mono.mailbox, !mono.mailbox, !mono.mailbox) {
+  %shared = mono.call @is_multiple(%heads, %groups) : (index, index) -> i1
+  mono.require %shared, "expected `heads` to be a multiple of `groups` for @gqa_parts"
+  %step = arith.constant 32 : index
+  %wholeParts = mono.call @is_multiple(%keys, %step) : (index, index) -> i1
+  mono.require %wholeParts, "expected `keys` to be a multiple of 32 for @gqa_parts"
+  %held = arith.muli %pages, %page : index
+  %attended = arith.minui %held, %window : index
+  %covered = arith.muli %splits, %keys : index
+  %isCovered = arith.cmpi uge, %covered, %attended : index
+  mono.require %isCovered, "expected `splits` parts of `keys` tokens to cover the `window`, or all tokens a row may have, for @gqa_parts"
+  %tablePages = mono.size %table axis 1 : !mono.buffer
+  %isTable = arith.cmpi eq, %tablePages, %pages : index
+  mono.require %isTable, "expected `pages`, not the tokens of a page, to be the columns of the table for @gqa_parts"
   %value = mono.mailbox "attention_value" tagged scope(device) slots(1) [%rows, %splits, %heads, %dim] : f32
   %max = mono.mailbox "attention_max" tagged scope(device) slots(1) [%rows, %heads, %splits] : f32
   %sum = mono.mailbox "attention_sum" tagged scope(device) slots(1) [%rows, %heads, %splits] : f32
@@ -120,6 +134,8 @@ mono.routine @gqa_parts(%query : !mono.mailbox, %new_k : !mono.mailbox, %new_v :
 mono.routine @gqa_combine(%value : !mono.mailbox, %max : !mono.mailbox, %sum : !mono.mailbox,
                           %out : !mono.mailbox, %rows : index, %heads : index, %splits : index,
                           %dim : index, %slices : index) {
+  %whole = mono.call @is_multiple(%dim, %slices) : (index, index) -> i1
+  mono.require %whole, "expected `slices` to divide `dim` for @gqa_combine"
   %columns = arith.divui %dim, %slices : index
   mono.stage "combine" (%t) tasks [%rows * symbol(%heads) * symbol(%slices)] base [0] {
     %most, %total, %values = mono.call @receive_parts(%value, %max, %sum, %t, %heads, %splits, %slices, %columns)
@@ -137,6 +153,8 @@ mono.routine @gqa_combine_with_sinks(%value : !mono.mailbox, %max : !mono.mailbo
                                      %sum : !mono.mailbox, %sinks : !mono.buffer,
                                      %out : !mono.mailbox, %rows : index, %heads : index,
                                      %splits : index, %dim : index, %slices : index) {
+  %whole = mono.call @is_multiple(%dim, %slices) : (index, index) -> i1
+  mono.require %whole, "expected `slices` to divide `dim` for @gqa_combine_with_sinks"
   %columns = arith.divui %dim, %slices : index
   mono.stage "combine" (%t) tasks [%rows * symbol(%heads) * symbol(%slices)] base [0] {
     %sink = mono.load %sinks[(%t floordiv symbol(%slices)) mod symbol(%heads)] [1] : tensor<1xf32>

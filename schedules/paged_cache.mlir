@@ -25,6 +25,9 @@ mono.routine @cache_row(%table : !mono.buffer, %sequence : tensor<?xi32>, %token
 mono.routine @post_places(%table : !mono.buffer, %positions : !mono.buffer, %places : !mono.mailbox,
                           %rows : index, %heads : index, %pages : index, %page : index,
                           %base : index) {
+  %tablePages = mono.size %table axis 1 : !mono.buffer
+  %isTable = arith.cmpi eq, %tablePages, %pages : index
+  mono.require %isTable, "expected `pages`, not the tokens of a page, to be the columns of the table for @post_places"
   %n = arith.muli %rows, %heads : index
   mono.stage "find_places" (%t) tasks [1] base [%base] {
     %sequence = tensor.generate %n {

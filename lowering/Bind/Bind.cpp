@@ -103,7 +103,8 @@ struct BindPass : mono::impl::BindPassBase<BindPass> {
     if (failed(parseParams(module, params, values)) || failed(loadImports(module)) ||
         failed(bindParams(module, values)) || failed(inlineCalls(module)) ||
         failed(refineShapes(module)))
-      signalPassFailure();
+      return signalPassFailure();
+    sinkTensors(module);
   }
 };
 

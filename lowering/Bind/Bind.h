@@ -13,13 +13,16 @@ mlir::LogicalResult loadImports(mlir::ModuleOp module, std::vector<ImportedFile>
 /// Inlines every `mono.call` of the schedules and drops the routines.
 mlir::LogicalResult inlineCalls(mlir::ModuleOp module);
 
-/// Folds the expressions of the schedules to constants where they are, and makes every tensor
-/// static.
+/// Folds the expressions of the schedules to constants where they are, makes every tensor static
+/// and judges what mono.require asks of the parameters.
 mlir::LogicalResult refineShapes(mlir::ModuleOp module);
 
-/// Warns of declarations that nothing uses, mailboxes that nobody receives and regions that nobody
-/// reads, in a module that is not bound yet: what some parameters switch off is used there. Fails
-/// if the warnings are errors and there is one.
+/// Moves pure ops that make tensors outside the stages into each stage that uses them.
+void sinkTensors(mlir::ModuleOp module);
+
+/// Warns of declarations that nothing uses, mailboxes that nobody receives, regions that nobody
+/// reads and weights that nobody contracts, in a module that is not bound yet: what some parameters
+/// switch off is used there. Fails if the warnings are errors and there is one.
 mlir::LogicalResult warnOfUnused(mlir::ModuleOp module, bool asErrors);
 
 } // namespace mono

@@ -139,6 +139,34 @@ void giveName(Operation *op, Names &names) {
   op->setAttr("name", StringAttr::get(op->getContext(), free));
 }
 
+/// Ops that binding makes of the calls of one schedule. A layer has some thousands.
+constexpr int64_t kMaxInlinedOps = 65536;
+
+/// A stage can't hold what stands beside it.
+LogicalResult verifyPlace(CallOp call, RoutineOp routine) {
+  if (isa<ScheduleOp>(call->getParentOp()))
+    return success();
+  for (Operation &op : routine.getBody().front())
+    if (isa<StageOp, ParamOp, RanksOp, OperandOp, MailboxOp, RegionOp>(op)) {
+      InFlightDiagnostic diag = call.emitError()
+                                << "expected a call of '@" << routine.getSymName()
+                                << "' outside the stages, as it has a '" << op.getName() << "'";
+      diag.attachNote(op.getLoc()) << "it is here";
+      return diag;
+    }
+  return success();
+}
+
+/// Counts the ops of a call that is about to be inlined; `inlined` are those before it.
+LogicalResult countOps(CallOp call, RoutineOp routine, int64_t &inlined) {
+  routine.walk([&](Operation *) { ++inlined; });
+  if (inlined <= kMaxInlinedOps)
+    return success();
+  return call.emitError() << "expected at most " << kMaxInlinedOps
+                          << " ops in all calls of a schedule together, but they are more with '@"
+                          << routine.getSymName() << "'; call it less often";
+}
+
 /// Replaces `call` by the body of its routine; appends the calls of the body to `calls`.
 void inlineCall(CallOp call, RoutineOp routine, unsigned depth, Names &names,
                 SmallVectorImpl<std::pair<CallOp, unsigned>> &calls) {
@@ -188,6 +216,7 @@ LogicalResult inlineCalls(ModuleOp module) {
   SymbolTable symbols(module);
   SmallVector<std::pair<CallOp, unsigned>> calls;
   llvm::DenseMap<Operation *, Names> names;
+  llvm::DenseMap<Operation *, int64_t> inlinedOps;
   for (auto schedule : module.getOps<ScheduleOp>()) {
     schedule.walk([&](CallOp call) { calls.emplace_back(call, 1u); });
     for (Operation &op : schedule.getBody().front())
@@ -202,9 +231,11 @@ LogicalResult inlineCalls(ModuleOp module) {
     if (depth > kMaxCallDepth)
       return call.emitError() << "expected calls at most " << kMaxCallDepth << " deep, but '@"
                               << call.getCallee() << "' calls itself, directly or through others";
-    if (failed(verifyCall(call, routine)))
+    auto schedule = call->getParentOfType<ScheduleOp>();
+    if (failed(verifyCall(call, routine)) || failed(verifyPlace(call, routine)) ||
+        failed(countOps(call, routine, inlinedOps[schedule])))
       return failure();
-    inlineCall(call, routine, depth, names[call->getParentOfType<ScheduleOp>()], calls);
+    inlineCall(call, routine, depth, names[schedule], calls);
   }
   for (RoutineOp routine : llvm::make_early_inc_range(module.getOps<RoutineOp>()))
     routine.erase();

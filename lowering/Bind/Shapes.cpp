@@ -1,9 +1,11 @@
-// Makes a schedule static: expressions become constants, and every tensor gets its sizes.
+// Makes a schedule static: every tensor gets its sizes, with the expressions folded to constants.
 #include "lowering/Bind/Bind.h"
+#include "lowering/Bind/Fold.h"
 
 #include "dialect/Describe.h"
 #include "dialect/Exprs.h"
 #include "dialect/Mono.h"
+#include "lowering/Rules.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -16,88 +18,6 @@ using namespace mlir;
 
 namespace mono {
 namespace {
-
-/// Folds the known arguments of one bracketed expression list into its map.
-AffineMapAttr fold(MutableOperandRange args, AffineMap map) {
-  SmallVector<Attribute> constants;
-  for (OpOperand &arg : args) {
-    Attribute value;
-    matchPattern(arg.get(), m_Constant(&value));
-    constants.push_back(value);
-  }
-  SmallVector<unsigned> kept;
-  AffineMap bound = bindConstants(map, constants, kept);
-  SmallVector<Value> rest;
-  for (unsigned index : kept)
-    rest.push_back(args[index].get());
-  args.assign(rest);
-  return AffineMapAttr::get(bound);
-}
-
-void foldExprs(Operation *op) {
-  llvm::TypeSwitch<Operation *>(op)
-      .Case<RanksOp>([](auto o) { o.setCountAttr(fold(o.getArgsMutable(), o.getCount())); })
-      .Case<OperandOp, MailboxOp, RegionOp>(
-          [](auto o) { o.setShapeAttr(fold(o.getArgsMutable(), o.getShape())); })
-      .Case<StageOp>([](StageOp o) {
-        o.setTasksAttr(fold(o.getTaskArgsMutable(), o.getTasks()));
-        o.setBaseAttr(fold(o.getBaseArgsMutable(), o.getBase()));
-      })
-      .Case<LoadOp, StreamOp, ContractOp, ReceiveOp>([](auto o) {
-        o.setOffsetsAttr(fold(o.getOffsetArgsMutable(), o.getOffsets()));
-        o.setSizesAttr(fold(o.getSizeArgsMutable(), o.getSizes()));
-      })
-      .Case<SelectOp>([](SelectOp o) { o.setKAttr(fold(o.getKArgsMutable(), o.getK())); })
-      .Case<ProductOp>([](ProductOp o) {
-        o.setAOffsetsAttr(fold(o.getAOffsetArgsMutable(), o.getAOffsets()));
-        o.setASizesAttr(fold(o.getASizeArgsMutable(), o.getASizes()));
-        o.setBOffsetsAttr(fold(o.getBOffsetArgsMutable(), o.getBOffsets()));
-        o.setBSizesAttr(fold(o.getBSizeArgsMutable(), o.getBSizes()));
-      })
-      .Case<StoreOp, PostOp, ScatterOp>(
-          [](auto o) { o.setOffsetsAttr(fold(o.getOffsetArgsMutable(), o.getOffsets())); });
-}
-
-/// A choice that parameters make: of a size, of the rank or a fixed one, of a mailbox.
-bool foldChoice(Operation *op) {
-  auto choice = dyn_cast<arith::SelectOp>(op);
-  llvm::APInt condition;
-  if (!choice || !matchPattern(choice.getCondition(), m_ConstantInt(&condition)))
-    return false;
-  choice.replaceAllUsesWith(condition.isOne() ? choice.getTrueValue() : choice.getFalseValue());
-  choice.erase();
-  return true;
-}
-
-/// Arithmetic on parameters: folds `op` away when all it uses is constant.
-bool foldIndexOp(Operation *op) {
-  if (op->getNumResults() != 1 || op->getNumRegions() || op->hasTrait<OpTrait::ConstantLike>() ||
-      op->getDialect()->getNamespace() == "mono")
-    return false;
-  Type type = op->getResult(0).getType();
-  if (!type.isIndex() && !type.isInteger(1))
-    return false;
-  SmallVector<Attribute> constants;
-  for (Value operand : op->getOperands()) {
-    Attribute value;
-    if (!matchPattern(operand, m_Constant(&value)))
-      return false;
-    constants.push_back(value);
-  }
-  SmallVector<OpFoldResult> folded;
-  if (failed(op->fold(constants, folded)) || folded.size() != 1)
-    return false;
-  OpBuilder builder(op);
-  if (auto same = dyn_cast<Value>(folded.front())) // x / 1 is x
-    op->getResult(0).replaceAllUsesWith(same);
-  else if (auto value = dyn_cast<IntegerAttr>(cast<Attribute>(folded.front())))
-    op->getResult(0).replaceAllUsesWith(
-        arith::ConstantOp::create(builder, op->getLoc(), type, value));
-  else
-    return false;
-  op->erase();
-  return true;
-}
 
 /// Gives `value` the sizes `shape`; a size that was written down must agree.
 LogicalResult setShape(Operation *op, Value value, ArrayRef<int64_t> shape) {
@@ -231,12 +151,37 @@ LogicalResult choose(OperandOp op) {
   return success();
 }
 
+/// The size of what is declared above.
+LogicalResult replaceSize(SizeOp op) {
+  std::optional<Declared> declared = declaredBy(op.getMemory());
+  int64_t size = declared ? declared->shape[op.getAxis()] : ShapedType::kDynamic;
+  if (ShapedType::isDynamic(size))
+    return op.emitError() << "expected an operand, mailbox or region with a size that parameters "
+                             "decide";
+  OpBuilder builder(op);
+  return replace(op, arith::ConstantIndexOp::create(builder, op.getLoc(), size));
+}
+
+/// What parameters have to keep.
+LogicalResult judge(RequireOp op) {
+  RuleScope rule(op.getContext(), "require");
+  llvm::APInt condition;
+  if (!matchPattern(op.getCondition(), m_ConstantInt(&condition)))
+    return op.emitError() << "expected a condition that parameters decide";
+  if (condition.isZero())
+    return op.emitError() << op.getText();
+  op.erase();
+  return success();
+}
+
 /// True for an operand, mailbox or region that has no elements with these parameters.
 bool isEmpty(Value declared) { return llvm::is_contained(declaredBy(declared)->shape, 0); }
 
 LogicalResult refine(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<OperandOp>([](OperandOp o) { return choose(o); })
+      .Case<RequireOp>([](RequireOp o) { return judge(o); })
+      .Case<SizeOp>([](SizeOp o) { return replaceSize(o); })
       .Case<StreamOp>([](StreamOp o) {
         if (o.getScales() && isEmpty(o.getScales()))
           o.getScalesMutable().clear();
@@ -343,9 +288,11 @@ LogicalResult dropEmpty(ScheduleOp schedule) {
 
 LogicalResult refineBlock(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
-    if (foldChoice(&op) || foldIndexOp(&op))
+    FailureOr<bool> isGone = foldParams(&op);
+    if (failed(isGone))
+      return failure();
+    if (*isGone)
       continue;
-    foldExprs(&op);
     if (isSwitchedOff(op)) {
       op.erase();
       continue;

@@ -2,6 +2,7 @@
 #include "dialect/Describe.h"
 #include "dialect/Mono.h"
 #include "lowering/Bind/Bind.h"
+#include "lowering/Warnings.h"
 
 using namespace mlir;
 
@@ -42,14 +43,15 @@ std::string nameOf(Operation &declaration) {
 LogicalResult warnOfUnused(ModuleOp module, bool asErrors) {
   bool good = true;
   for (auto schedule : module.getOps<ScheduleOp>())
-    for (Operation &op : schedule.getBody().front()) {
-      StringRef what = complaint(op);
-      if (what.empty())
-        continue;
-      (asErrors ? op.emitError() : op.emitWarning())
-          << nameOf(op) << ' ' << what << (asErrors ? " [-Werror]" : "");
-      good &= !asErrors;
-    }
+    for (Operation &op : schedule.getBody().front())
+      if (StringRef what = complaint(op); !what.empty())
+        good &= succeeded(warn(&op, asErrors, nameOf(op) + " " + what));
+  module.walk([&](StreamOp stream) {
+    if (stream.getResult().use_empty())
+      good &= succeeded(warn(stream, asErrors,
+                             "weights of " + describe(stream.getSource()) +
+                                 " are fetched here, but nobody contracts them"));
+  });
   return success(good);
 }
 

@@ -1,14 +1,16 @@
 // Bounds and alignment of every box.
 #include "dialect/Describe.h"
+#include "dialect/VerifyBox.h"
 #include "dialect/target/Gfx950.h"
 #include "lowering/Check/Checks.h"
+#include "lowering/IndexRange.h"
 #include "lowering/Rules.h"
 
 using namespace mlir;
 
 namespace mono {
 
-static std::string text(ArrayRef<int64_t> values) {
+static std::string listText(ArrayRef<int64_t> values) {
   std::string result;
   llvm::raw_string_ostream os(result);
   llvm::interleaveComma(values, os);
@@ -36,11 +38,23 @@ static SmallVector<Grain> grainsOf(const MemoryAccess &access) {
   return {};
 }
 
+/// Offsets that the kernel could not compute.
+static LogicalResult reportNoValue(const Execution &by, AffineExpr stuck) {
+  InFlightDiagnostic diag = by.access->op->emitError();
+  if (canLeaveRange(stuck))
+    diag << "expected offsets whose every step is within " << kMaxIndex
+         << ", as a kernel computes them in 32 bits";
+  else
+    diag << "expected offsets with a value (division by zero?)";
+  return diag << ", but " << taskText(by) << " has none for " << text(stuck);
+}
+
 static LogicalResult checkBox(const Execution &by, ArrayRef<Grain> grains) {
   const MemoryAccess &access = *by.access;
-  std::optional<SmallVector<int64_t>> offsets = access.offsetsOf(by.task, by.rank);
+  AffineExpr stuck;
+  std::optional<SmallVector<int64_t>> offsets = access.offsetsOf(by.task, by.rank, &stuck);
   if (!offsets)
-    return access.op->emitError() << "expected offsets with a value (division by zero?)";
+    return reportNoValue(by, stuck);
   for (auto [axis, offset, size, extent] : llvm::enumerate(*offsets, access.sizes, access.shape)) {
     if (offset >= 0 && size <= extent && offset <= extent - size)
       continue;
@@ -52,7 +66,7 @@ static LogicalResult checkBox(const Execution &by, ArrayRef<Grain> grains) {
     if (access.dependsOnRank())
       diag << " on rank " << by.rank;
     diag.attachNote(access.memory.getLoc())
-        << "declared here with shape [" << text(access.shape) << "]";
+        << "declared here with shape [" << listText(access.shape) << "]";
     return diag;
   }
   for (const Grain &grain : grains)

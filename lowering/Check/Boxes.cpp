@@ -1,12 +1,13 @@
 // Evaluation of offsets for a task and rank, and walking of boxes.
 #include "lowering/Check/Boxes.h"
+#include "lowering/IndexRange.h"
 #include "lowering/Rules.h"
 
 #include "dialect/Describe.h"
 #include "dialect/Exprs.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/MathExtras.h"
+#include <numeric>
 
 using namespace mlir;
 
@@ -21,55 +22,32 @@ int64_t taskCount(StageOp stage) { return staticValues(stage.getTasks()).front()
 
 int64_t baseOf(StageOp stage) { return staticValues(stage.getBase()).front(); }
 
+int64_t slotTurn(ScheduleOp schedule) {
+  int64_t turn = 1;
+  for (auto mailbox : schedule.getBody().front().getOps<MailboxOp>())
+    if (mailbox.getScope() == Scope::Peers && turn <= kMaxIndex)
+      turn = std::lcm(turn, int64_t(mailbox.getSlots())); // below 64 * 2^31
+  return turn;
+}
+
 //===----------------------------------------------------------------------===//
 // Offsets
 //===----------------------------------------------------------------------===//
 
-/// Value of an affine expression; none on a division by zero. AffineExpr's own folding works on
-/// attributes and is a hundred times slower, which counts over a million boxes.
-static std::optional<int64_t> evaluate(AffineExpr expr, ArrayRef<int64_t> dims,
-                                       ArrayRef<int64_t> symbols) {
-  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
-    return constant.getValue();
-  if (auto dim = dyn_cast<AffineDimExpr>(expr))
-    return dims[dim.getPosition()];
-  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
-    return symbols[symbol.getPosition()];
-  auto binary = cast<AffineBinaryOpExpr>(expr);
-  std::optional<int64_t> lhs = evaluate(binary.getLHS(), dims, symbols);
-  std::optional<int64_t> rhs = evaluate(binary.getRHS(), dims, symbols);
-  if (!lhs || !rhs)
-    return std::nullopt;
-  switch (binary.getKind()) {
-  case AffineExprKind::Add:
-    return *lhs + *rhs;
-  case AffineExprKind::Mul:
-    return *lhs * *rhs;
-  default:
-    break;
-  }
-  if (*rhs <= 0)
-    return std::nullopt;
-  switch (binary.getKind()) {
-  case AffineExprKind::FloorDiv:
-    return llvm::divideFloorSigned(*lhs, *rhs);
-  case AffineExprKind::CeilDiv:
-    return llvm::divideCeilSigned(*lhs, *rhs);
-  default:
-    return llvm::mod(*lhs, *rhs);
-  }
-}
-
-std::optional<SmallVector<int64_t>> MemoryAccess::offsetsOf(int64_t task, int64_t rank) const {
-  SmallVector<int64_t> values =
-      llvm::map_to_vector(argIsTask, [&](bool isTask) { return isTask ? task : rank; });
-  ArrayRef<int64_t> dims = ArrayRef(values).take_front(offsets.getNumDims());
-  ArrayRef<int64_t> symbols = ArrayRef(values).drop_front(offsets.getNumDims());
+std::optional<SmallVector<int64_t>> MemoryAccess::offsetsOf(int64_t task, int64_t rank,
+                                                            AffineExpr *stuck) const {
+  auto args = llvm::map_to_vector(argIsTask,
+                                  [&](bool isTask) { return std::optional(isTask ? task : rank); });
+  ExprValues values{ArrayRef(args).take_front(offsets.getNumDims()),
+                    ArrayRef(args).drop_front(offsets.getNumDims()), kMaxIndex};
   SmallVector<int64_t> result;
   for (AffineExpr expr : offsets.getResults()) {
-    std::optional<int64_t> value = evaluate(expr, dims, symbols);
-    if (!value)
+    std::optional<int64_t> value = values.of(expr);
+    if (!value) {
+      if (stuck)
+        *stuck = values.stuck;
       return std::nullopt;
+    }
     result.push_back(*value);
   }
   return result;
@@ -154,7 +132,7 @@ Raw scalesOf(ContractOp op) {
 }
 
 /// What an op touches besides the box it names: the region after `into`, and whatever rows that are
-/// known at run time only may name.
+/// known at run time only may name. The scales of a stream are an operand that nobody writes.
 SmallVector<Raw> furtherAccesses(Operation *op) {
   SmallVector<Raw> result;
   llvm::TypeSwitch<Operation *>(op)
@@ -192,6 +170,8 @@ static LogicalResult collectStage(StageOp stage, int64_t stageIndex,
     SmallVector<Raw> touched(rawAccesses(&op));
     llvm::append_range(touched, furtherAccesses(&op));
     for (const Raw &raw : touched) {
+      if (llvm::is_contained(raw.sizes, ShapedType::kDynamic))
+        return op.emitError() << "expected sizes that parameters decide";
       MemoryAccess access{&op,
                           stage,
                           stageIndex,

@@ -4,15 +4,23 @@
 
 #include "dialect/Mono.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include <limits>
 #include <string>
 
 namespace mono {
+
+/// Largest magnitude of an index in a kernel, which computes them in 32 bits (Pipeline.cpp).
+inline constexpr int64_t kMaxIndex = std::numeric_limits<int32_t>::max();
 
 /// Number of ranks of a bound schedule.
 int64_t rankCount(ScheduleOp schedule);
 
 /// Number of tasks of a bound stage.
 int64_t taskCount(StageOp stage);
+
+/// Launches after which all peers mailboxes are at slot 0 again: the least common multiple of their
+/// slots. At most kMaxIndex where the checks have passed, and more than it where it would be more.
+int64_t slotTurn(ScheduleOp schedule);
 
 /// Workgroup of the grid that runs task 0 of a bound stage; the next task runs on the next one.
 int64_t baseOf(StageOp stage);
@@ -34,8 +42,10 @@ struct MemoryAccess {
   llvm::SmallVector<int64_t> shape; ///< of the memory
 
   bool dependsOnRank() const { return llvm::is_contained(argIsTask, false); }
-  /// The rank's offsets for one task. None on a division by zero.
-  std::optional<llvm::SmallVector<int64_t>> offsetsOf(int64_t task, int64_t rank) const;
+  /// The rank's offsets for one task. None where a step of them, then in `stuck`, divides by what
+  /// is not positive or leaves kMaxIndex.
+  std::optional<llvm::SmallVector<int64_t>> offsetsOf(int64_t task, int64_t rank,
+                                                      mlir::AffineExpr *stuck = nullptr) const;
 };
 
 /// All accesses of the schedule in file order; fails with a diagnostic on offsets that depend on

@@ -14,6 +14,9 @@ inline constexpr const char *kAfterWaitsAttr = "mono.after_waits";
 /// each launch: when a launch ends, all ranks have ended the launch before.
 inline constexpr const char *kHearsAllAttr = "mono.hears_all";
 
+/// Unit attribute of a mailbox that holds elements for nobody: what fills up tiles.
+inline constexpr const char *kPaddedAttr = "mono.padded";
+
 /// What the checks look at.
 struct BoundSchedule {
   mutable ScheduleOp op; // op handles have no const accessors
@@ -50,5 +53,12 @@ mlir::LogicalResult checkPlaces(const BoundSchedule &schedule);
 
 /// A workgroup reads of a region only what it has written in this launch.
 mlir::LogicalResult checkRegions(const BoundSchedule &schedule);
+
+/// Warns of mailboxes of the schedule's own file of which some elements are received and others are
+/// posted for nobody, whether routines post them or stages of the file, unless the mailbox says so
+/// (kPaddedAttr). Fails if warnings are
+/// errors and there is one. Where nobody receives anything, warnOfUnused() has something to say, or
+/// a routine hands on what this schedule has no use for.
+mlir::LogicalResult warnOfUnreceived(ScheduleOp schedule, bool asErrors);
 
 } // namespace mono

@@ -1,4 +1,5 @@
-// Regions of LDS: a workgroup reads only what it has written in this launch.
+// Regions of LDS: a workgroup reads only what it has written in this launch, and finds there all
+// that the tasks before have left for it.
 #include "dialect/Describe.h"
 #include "lowering/Check/Checks.h"
 #include "lowering/Rules.h"
@@ -8,6 +9,30 @@ using namespace mlir;
 
 namespace mono {
 namespace {
+
+/// The elements of one region on one workgroup. Lost is what a task wrote where a later task of the
+/// same stage has written too, with no read between.
+struct Elements {
+  explicit Elements(int64_t count)
+      : written(count), unread(count), mine(count), losing(count), lost(count) {}
+
+  llvm::BitVector written;
+  llvm::BitVector unread; ///< written by earlier tasks of the present stage and not read since
+  llvm::BitVector mine;   ///< the same of the present task
+  llvm::BitVector losing; ///< something was lost here in the present stage
+  llvm::BitVector lost;   ///< in an earlier stage, and no later one has written it
+  std::vector<Execution> overwriters; ///< in their order
+
+  void endTask() {
+    unread |= mine;
+    mine.reset();
+  }
+  void endStage() {
+    lost |= losing;
+    losing.reset();
+    unread.reset();
+  }
+};
 
 class RegionCheck {
 public:
@@ -33,7 +58,7 @@ public:
 private:
   /// Follows one workgroup through its tasks, stage by stage.
   LogicalResult checkWorkgroup(int64_t workgroup, int64_t rank) {
-    llvm::BitVector written;
+    std::optional<Elements> elements; // most workgroups touch few regions
     ArrayRef<const MemoryAccess *> rest = accesses;
     while (!rest.empty()) {
       const MemoryAccess &front = *rest.front();
@@ -41,25 +66,65 @@ private:
           [&](const MemoryAccess *access) { return access->stageIndex == front.stageIndex; });
       rest = rest.drop_front(stage.size());
       int64_t firstTask = (workgroup + front.ctas - front.base) % front.ctas;
-      for (int64_t task = firstTask; task < front.tasks; task += front.ctas)
+      if (firstTask >= front.tasks)
+        continue;
+      if (!elements)
+        elements.emplace(region.getBytes() * 8 / region.getElement().getIntOrFloatBitWidth());
+      for (int64_t task = firstTask; task < front.tasks; task += front.ctas) {
         for (const MemoryAccess *access : stage)
-          if (failed(follow({access, task, rank}, written)))
+          if (failed(follow({access, task, rank}, *elements)))
             return failure();
+        elements->endTask();
+      }
+      elements->endStage();
     }
     return success();
   }
 
-  LogicalResult follow(const Execution &execution, llvm::BitVector &written) {
-    if (written.empty()) // most workgroups touch few regions
-      written.resize(region.getBytes() * 8 / region.getElement().getIntOrFloatBitWidth());
-    std::optional<int64_t> missing;
+  LogicalResult follow(const Execution &execution, Elements &elements) {
+    if (execution.access->writes) {
+      write(execution, elements);
+      return success();
+    }
+    std::optional<int64_t> missing, lost;
     execution.forEachRun([&](int64_t first, int64_t end) {
-      if (execution.access->writes)
-        written.set(first, end);
-      else if (int found = written.find_first_unset_in(first, end); found >= 0 && !missing)
+      if (int found = elements.written.find_first_unset_in(first, end); found >= 0 && !missing)
         missing = found;
+      if (int found = elements.lost.find_first_in(first, end); found >= 0 && !lost)
+        lost = found;
+      elements.unread.reset(first, end);
+      elements.mine.reset(first, end);
     });
-    return missing ? reportUnwritten(execution, *missing) : success();
+    if (missing)
+      return reportUnwritten(execution, *missing);
+    return lost ? reportLost(execution, overwriterOf(*lost, elements), *lost) : success();
+  }
+
+  void write(const Execution &execution, Elements &elements) {
+    bool loses = false;
+    execution.forEachRun([&](int64_t first, int64_t end) {
+      for (int at = elements.unread.find_first_in(first, end); at >= 0;
+           at = elements.unread.find_first_in(at + 1, end)) {
+        elements.losing.set(at);
+        loses = true;
+      }
+      elements.unread.reset(first, end);
+      elements.lost.reset(first, end);
+      elements.written.set(first, end);
+      elements.mine.set(first, end);
+    });
+    if (loses)
+      elements.overwriters.push_back(execution);
+  }
+
+  /// The last task that wrote over `element` what nobody had read.
+  static Execution overwriterOf(int64_t element, const Elements &elements) {
+    return *llvm::find_if(llvm::reverse(elements.overwriters), [&](const Execution &by) {
+      bool covers = false;
+      by.forEachRun(
+          [&](int64_t first, int64_t end) { covers |= first <= element && element < end; });
+      return covers;
+    });
   }
 
   LogicalResult reportUnwritten(const Execution &read, int64_t element) {
@@ -77,6 +142,22 @@ private:
     }
     if (!anyWrite)
       diag.attachNote(region.getLoc()) << "declared here; no stage writes it";
+    return diag;
+  }
+
+  LogicalResult reportLost(const Execution &read, const Execution &overwriter, int64_t element) {
+    InFlightDiagnostic diag = read.access->op->emitError()
+                              << taskText(read) << " reads element [" << indexText(shape, element)
+                              << "] of " << describe(region.getResult()) << ", where task "
+                              << overwriter.task << " of stage '"
+                              << overwriter.access->stage.getName()
+                              << "' wrote over what an earlier task of it had written and nobody "
+                                 "had read";
+    diag.attachNote(overwriter.access->op->getLoc())
+        << "written over here; workgroup " << read.workgroup() << " runs every "
+        << overwriter.access->ctas
+        << "th task of the stage: give each its own box of the region, or read it in the same "
+           "stage";
     return diag;
   }
 

@@ -188,10 +188,26 @@ void markPosts(const WaitGraph &graph) {
   }
 }
 
+/// Launches are counted up to a multiple of the turn that 32 bits hold.
+LogicalResult checkTurn(ScheduleOp schedule) {
+  if (slotTurn(schedule) <= kMaxIndex)
+    return success();
+  InFlightDiagnostic diag =
+      schedule.emitError() << "expected numbers of slots of the peers mailboxes whose least common "
+                              "multiple is at most "
+                           << kMaxIndex << " launches, but got more; use fewer different numbers";
+  for (auto mailbox : schedule.getBody().front().getOps<MailboxOp>())
+    if (mailbox.getScope() == Scope::Peers)
+      diag.attachNote(mailbox.getLoc()) << "slots(" << mailbox.getSlots() << ")";
+  return diag;
+}
+
 } // namespace
 
 LogicalResult checkReuse(const WaitGraph &graph, ArrayRef<int32_t> order) {
   RuleScope rule(graph.schedule.op->getContext(), "reuse");
+  if (failed(checkTurn(graph.schedule.op)))
+    return failure();
   if (!findOvertaking(graph, Knowledge(graph, order, /*programOrder=*/false)))
     return success();
   if (auto found = findOvertaking(graph, Knowledge(graph, order, /*programOrder=*/true)))

@@ -1,5 +1,6 @@
 // Bounds of slices of tensors whose offsets depend on the task or the rank.
 #include "lowering/Check/Checks.h"
+#include "lowering/IndexRange.h"
 #include "lowering/Rules.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -14,13 +15,27 @@ public:
   TaskValues(StageOp stage, int64_t task, int64_t rank)
       : taskArgument(stage.getBody().getArgument(0)), task(task), rank(rank) {}
 
-  std::optional<int64_t> of(Value value) const {
+  std::optional<int64_t> of(Value value) {
     auto attribute = dyn_cast_or_null<IntegerAttr>(fold(value));
     return attribute ? std::optional(attribute.getInt()) : std::nullopt;
   }
 
+  /// The op whose value 32 bits don't hold, because of which another value is none; null if there
+  /// was no such op.
+  Operation *tooWide() const { return wideOp; }
+
 private:
-  Attribute fold(Value value) const {
+  /// The value as the kernel computes it, in 32 bits.
+  Attribute fold(Value value) {
+    Attribute result = foldExactly(value);
+    auto index = dyn_cast_or_null<IntegerAttr>(result);
+    if (!index || !value.getType().isIndex() || std::abs(index.getInt()) <= kMaxIndex)
+      return result;
+    wideOp = value.getDefiningOp();
+    return {};
+  }
+
+  Attribute foldExactly(Value value) {
     Builder builder(value.getContext());
     if (value == taskArgument)
       return builder.getIndexAttr(task);
@@ -35,6 +50,10 @@ private:
       if (!operands.back())
         return {};
     }
+    if (leavesRange(op, operands, 32)) {
+      wideOp = op;
+      return {};
+    }
     SmallVector<OpFoldResult> results;
     if (failed(op->fold(operands, results)) || results.size() != 1)
       return {};
@@ -45,7 +64,22 @@ private:
 
   Value taskArgument;
   int64_t task, rank;
+  Operation *wideOp = nullptr;
 };
+
+/// An offset without a value.
+LogicalResult reportNoValue(Operation *slice, const TaskValues &values, StageOp stage,
+                            int64_t task) {
+  if (!values.tooWide())
+    return slice->emitError() << "expected offsets that depend on the task, the rank and "
+                                 "parameters only";
+  InFlightDiagnostic diag = slice->emitError()
+                            << "expected offsets whose every step is within " << kMaxIndex
+                            << ", as a kernel computes them in 32 bits, but task " << task
+                            << " of stage '" << stage.getName() << "' leaves it";
+  diag.attachNote(values.tooWide()->getLoc()) << "here";
+  return diag;
+}
 
 /// The box of `slice` inside `type`, for one task.
 LogicalResult checkSlice(OffsetSizeAndStrideOpInterface slice, RankedTensorType type, StageOp stage,
@@ -57,8 +91,7 @@ LogicalResult checkSlice(OffsetSizeAndStrideOpInterface slice, RankedTensorType 
       continue; // the verifier has seen it
     std::optional<int64_t> first = values.of(value);
     if (!first)
-      return slice->emitError() << "expected offsets that depend on the task, the rank and "
-                                   "parameters only";
+      return reportNoValue(slice, values, stage, task);
     int64_t end = *first + (slice.getStaticSize(axis) - 1) * slice.getStaticStride(axis) + 1;
     if (*first < 0 || end > type.getDimSize(axis))
       return slice->emitError() << "expected a slice inside " << type << ", but task " << task
@@ -69,13 +102,28 @@ LogicalResult checkSlice(OffsetSizeAndStrideOpInterface slice, RankedTensorType 
   return success();
 }
 
+/// Sizes and strides of a slice, the same for all tasks.
+LogicalResult checkForm(OffsetSizeAndStrideOpInterface slice) {
+  if (llvm::is_contained(slice.getStaticSizes(), ShapedType::kDynamic))
+    return slice->emitError() << "expected sizes that parameters decide";
+  for (int64_t stride : slice.getStaticStrides()) {
+    if (ShapedType::isDynamic(stride))
+      return slice->emitError() << "expected strides that parameters decide";
+    if (stride < 1)
+      return slice->emitError() << "expected strides of at least 1, but got " << stride;
+  }
+  return success();
+}
+
 LogicalResult checkStage(StageOp stage, int64_t ranks) {
   for (Operation &op : stage.getBody().front()) {
     auto slice = dyn_cast<OffsetSizeAndStrideOpInterface>(op);
-    if (!slice || llvm::none_of(slice.getMixedOffsets(), llvm::IsaPred<Value>))
+    if (!slice)
       continue;
-    if (llvm::is_contained(slice.getStaticStrides(), ShapedType::kDynamic))
-      return op.emitError() << "expected strides that parameters decide";
+    if (failed(checkForm(slice)))
+      return failure();
+    if (llvm::none_of(slice.getMixedOffsets(), llvm::IsaPred<Value>))
+      continue; // the verifier has seen it
     // An insertion moves in what it is inserted into.
     auto insertion = dyn_cast<tensor::InsertSliceOp>(op);
     auto type = cast<RankedTensorType>(insertion ? insertion.getDest().getType()

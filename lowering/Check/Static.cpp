@@ -5,7 +5,11 @@
 #include "dialect/target/Gfx950.h"
 #include "lowering/Check/Checks.h"
 #include "lowering/Rules.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Index/IR/IndexDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -57,16 +61,45 @@ static LogicalResult checkMemory(Operation *op) {
   return checkBytes(op, bytesOf(declared.shape, elementBits), kMaxBytes, "(32-bit offsets)");
 }
 
+/// What runs once an element is emitted as it is: arithmetic on scalars has code and touches no
+/// memory, so that no check looks into bodies.
+static LogicalResult checkBodies(Operation &op) {
+  auto isShaped = llvm::IsaPred<ShapedType>;
+  for (Region &region : op.getRegions())
+    for (Operation &inner : region.getOps()) {
+      bool arithmetic =
+          isa_and_present<arith::ArithDialect, math::MathDialect, index::IndexDialect>(
+              inner.getDialect());
+      if (inner.hasTrait<OpTrait::IsTerminator>() ||
+          (arithmetic && inner.getNumRegions() == 0 && isMemoryEffectFree(&inner) &&
+           llvm::none_of(inner.getOperandTypes(), isShaped) &&
+           llvm::none_of(inner.getResultTypes(), isShaped)))
+        continue;
+      return inner.emitError() << "expected arith, math and index ops on scalars in the body of '"
+                               << op.getName() << "', but got '" << inner.getName() << "'";
+    }
+  return success();
+}
+
+static LogicalResult checkStageOp(Operation &op) {
+  if (op.getNumRegions() && op.getName().getDialectNamespace() != "linalg" &&
+      !isa<tensor::GenerateOp>(op))
+    return op.emitError() << "expected a stage without control flow, but got '" << op.getName()
+                          << "'";
+  for (Type type : op.getResultTypes())
+    if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && !tensor.hasStaticShape())
+      return op.emitError() << "expected sizes that parameters decide";
+  return checkBodies(op);
+}
+
 static LogicalResult checkStage(StageOp stage) {
   if (ShapedType::isDynamic(taskCount(stage)))
     return stage.emitError() << "expected sizes that parameters decide";
   if (ShapedType::isDynamic(baseOf(stage)))
     return stage.emitError() << "expected a base that parameters decide";
   for (Operation &op : stage.getBody().front())
-    if (op.getNumRegions() && op.getName().getDialectNamespace() != "linalg" &&
-        !isa<tensor::GenerateOp>(op))
-      return op.emitError() << "expected a stage without control flow, but got '" << op.getName()
-                            << "'";
+    if (failed(checkStageOp(op)))
+      return failure();
   return success();
 }
 
@@ -82,6 +115,15 @@ static LogicalResult checkRanks(RanksOp ranks, RanksOp &first) {
   return success();
 }
 
+/// What one workgroup does for a task. Binding moves tensors that nothing but values make into the
+/// stages; a constant is the same everywhere.
+static bool belongsInStage(Operation &op) {
+  return isa<LoadOp, StoreOp, GatherOp, ScatterOp, StreamOp, ContractOp, ProductOp, PostOp,
+             ReceiveOp, ReceiveRowsOp>(op) ||
+         (!op.hasTrait<OpTrait::ConstantLike>() &&
+          llvm::any_of(op.getResultTypes(), llvm::IsaPred<RankedTensorType>));
+}
+
 LogicalResult checkStatic(ScheduleOp schedule) {
   RuleScope rule(schedule.getContext(), "static");
   RanksOp ranks;
@@ -94,8 +136,7 @@ LogicalResult checkStatic(ScheduleOp schedule) {
       anyStage = succeeded(result = checkStage(stage));
     else if (auto other = dyn_cast<RanksOp>(op))
       result = checkRanks(other, ranks);
-    else if (isa<LoadOp, StoreOp, GatherOp, ScatterOp, StreamOp, ContractOp, ProductOp, PostOp,
-                 ReceiveOp, ReceiveRowsOp>(op))
+    else if (belongsInStage(op))
       result = op.emitError() << "expected '" << op.getName() << "' inside a stage";
     if (failed(result))
       return failure();

@@ -16,7 +16,6 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/SaveAndRestore.h"
-#include <numeric>
 
 using namespace mlir;
 
@@ -55,10 +54,7 @@ LogicalResult Emitter::emit() {
 /// multiple of the slots of all peers mailboxes, so that each launch has the slot after the last
 /// one's there, too.
 static uint32_t lastTag(ScheduleOp schedule) {
-  uint32_t turn = 1;
-  for (auto mailbox : schedule.getBody().front().getOps<MailboxOp>())
-    if (mailbox.getScope() == Scope::Peers)
-      turn = std::lcm(turn, uint32_t(mailbox.getSlots()));
+  uint32_t turn = slotTurn(schedule);
   return UINT32_MAX / turn * turn;
 }
 

@@ -23,6 +23,7 @@ mono.import "../../schedules/norm.mlir"
 mono.import "../../schedules/paged_cache.mlir"
 mono.import "../../schedules/rope.mlir"
 mono.import "../../schedules/routing.mlir"
+mono.import "../../schedules/sizes.mlir"
 mono.import "../../schedules/two_terms.mlir"
 
 mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
@@ -133,6 +134,38 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   %SHARE_TASKS = arith.remui %SHARE_TASKS1, %ALL_WORKGROUPS : index
   %UP_BASE = arith.select %isSharded, %SHARE_TASKS, %none : index // behind those of the shares
 
+  //===--- what parameters must keep ------------------------------------------===//
+
+  %MX_OF_RANKS = arith.muli %TP, %thirtyTwo : index
+  %TILES_OF_SHARES = arith.muli %SHARES, %sixteen : index
+  %SCORED = arith.muli %CTX, %INDEXER : index                // tokens with index scores
+  %headsOfRanks = mono.call @is_multiple(%HEADS, %TP) : (index, index) -> i1
+  mono.require %headsOfRanks, "expected HEADS to be a multiple of TP"
+  %headsOfTasks = mono.call @is_multiple(%H, %HG) : (index, index) -> i1
+  mono.require %headsOfTasks, "expected the heads of a rank to be at most 16 or a multiple of 16"
+  %unitsOfRanks = mono.call @is_multiple(%MOE, %MX_OF_RANKS) : (index, index) -> i1
+  mono.require %unitsOfRanks, "expected MOE to be a multiple of 32 * TP"
+  %unitsOfTasks = mono.call @is_multiple(%UNITS, %D_DEPTH) : (index, index) -> i1
+  mono.require %unitsOfTasks, "expected the units of an expert on a rank to be at most 512 or a multiple of 512"
+  %hiddenOfBlocks = mono.call @is_multiple(%HIDDEN, %thirtyTwo) : (index, index) -> i1
+  mono.require %hiddenOfBlocks, "expected HIDDEN to be a multiple of 32"
+  %pagesOfTokens = mono.call @is_multiple(%CTX, %PAGE) : (index, index) -> i1
+  mono.require %pagesOfTokens, "expected CTX to be a multiple of PAGE"
+  %chunksOfTokens = mono.call @is_multiple(%SCORED, %chunk) : (index, index) -> i1
+  mono.require %chunksOfTokens, "expected CTX to be a multiple of 128, the tokens of a scoring task, with INDEXER = 1"
+  %splitsOfTokens = mono.call @is_multiple(%TOPK, %SPLITS) : (index, index) -> i1
+  mono.require %splitsOfTokens, "expected TOPK to be a multiple of SPLITS"
+  %pairsOfRope = mono.call @is_multiple(%ROPE, %two) : (index, index) -> i1
+  mono.require %pairsOfRope, "expected ROPE to be a multiple of 2"
+  %indexHeadsOfShares = mono.call @is_multiple(%INDEX_HEADS, %SHARES) : (index, index) -> i1
+  mono.require %indexHeadsOfShares, "expected INDEX_HEADS to be a multiple of TP with SHARD_A = 1"
+  %queryOfShares = mono.call @is_multiple(%Q_LORA, %TILES_OF_SHARES) : (index, index) -> i1
+  mono.require %queryOfShares, "expected Q_LORA to be a multiple of 16, and of 16 * TP with SHARD_A = 1"
+  %ropeFits = arith.cmpi ule, %ROPE, %INDEX_DIM : index
+  mono.require %ropeFits, "expected ROPE to be at most INDEX_DIM"
+  %enough = arith.cmpi ule, %CHOSEN, %EXPERTS : index
+  mono.require %enough, "expected CHOSEN to be at most EXPERTS"
+
   //===--- operands -----------------------------------------------------------===//
 
   %x = mono.operand "x" read [%S, %HIDDEN] : bf16
@@ -181,8 +214,8 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   %q_aOwn = mono.mailbox "q_a" tagged scope(device) slots(1) [%S, %Q_LORA] : f32
   %q_aOfAll = mono.mailbox "q_a_of_all" tagged scope(peers) slots(2) [%S, %Q_LORA] : f32
   %q_a = arith.select %isSharded, %q_aOfAll, %q_aOwn : !mono.mailbox
-  %smallOwn = mono.mailbox "small" tagged scope(device) slots(1) [%S, %SMALL] : f32
-  %smallOfAll = mono.mailbox "small_of_all" tagged scope(peers) slots(2) [%S, %SMALL] : f32
+  %smallOwn = mono.mailbox "small" tagged scope(device) slots(1) [%S, %SMALL] : f32 {mono.padded}
+  %smallOfAll = mono.mailbox "small_of_all" tagged scope(peers) slots(2) [%S, %SMALL] : f32 {mono.padded}
   %small = arith.select %isSharded, %smallOfAll, %smallOwn : !mono.mailbox
   %q_nope = mono.mailbox "q_nope" tagged scope(device) slots(1) [%S, %H, %NOPE] : f32
   %q_pe = mono.mailbox "q_pe" tagged scope(device) slots(1) [%S, %H, %ROPE] : bf16

@@ -13,6 +13,7 @@ mono.import "../../schedules/gqa.mlir"
 mono.import "../../schedules/norm.mlir"
 mono.import "../../schedules/rope.mlir"
 mono.import "../../schedules/routing.mlir"
+mono.import "../../schedules/sizes.mlir"
 
 mono.schedule @qwen3_moe_layer target("gfx950") grid(256 x 512) {
   %S = mono.param "S" in [1 to 8]                         // tokens
@@ -33,6 +34,7 @@ mono.schedule @qwen3_moe_layer target("gfx950") grid(256 x 512) {
 
   %two = arith.constant 2 : index
   %sixteen = arith.constant 16 : index
+  %thirtyTwo = arith.constant 32 : index
   %one = arith.constant 1 : index
   %H = arith.divui %HEADS, %TP : index                    // query heads here
   %KV = arith.ceildivui %KV_HEADS, %TP : index            // key and value heads here
@@ -54,6 +56,32 @@ mono.schedule @qwen3_moe_layer target("gfx950") grid(256 x 512) {
   %PADDED = arith.minui %PAD, %one : index
   %PAIRED = arith.muli %S, %CHOSEN : index
   %GROUPS = arith.minui %PAIRED, %EXPERTS : index         // distinct experts
+
+  //===--- what parameters must keep ------------------------------------------===//
+
+  %SPLIT_TOKENS = arith.muli %SPLITS, %thirtyTwo : index
+  %UNIT_TILES = arith.muli %TP, %sixteen : index
+  %KV_MORE = arith.maxui %KV_HEADS, %TP : index
+  %KV_FEWER = arith.minui %KV_HEADS, %TP : index
+  %columns = arith.constant 128 : index                   // of the residual stream, a task
+  %headsOfRanks = mono.call @is_multiple(%HEADS, %TP) : (index, index) -> i1
+  mono.require %headsOfRanks, "expected HEADS to be a multiple of TP"
+  %headsOfKeys = mono.call @is_multiple(%HEADS, %KV_HEADS) : (index, index) -> i1
+  mono.require %headsOfKeys, "expected HEADS to be a multiple of KV_HEADS"
+  %keysOfRanks = mono.call @is_multiple(%KV_MORE, %KV_FEWER) : (index, index) -> i1
+  mono.require %keysOfRanks, "expected KV_HEADS to be a multiple of TP, or TP of KV_HEADS"
+  %unitsOfRanks = mono.call @is_multiple(%MOE, %UNIT_TILES) : (index, index) -> i1
+  mono.require %unitsOfRanks, "expected MOE to be a multiple of 16 * TP"
+  %streamOfTasks = mono.call @is_multiple(%HIDDEN, %columns) : (index, index) -> i1
+  mono.require %streamOfTasks, "expected HIDDEN to be a multiple of 128"
+  %pagesOfTokens = mono.call @is_multiple(%CTX, %PAGE) : (index, index) -> i1
+  mono.require %pagesOfTokens, "expected CTX to be a multiple of PAGE"
+  %splitsOfTokens = mono.call @is_multiple(%CTX, %SPLIT_TOKENS) : (index, index) -> i1
+  mono.require %splitsOfTokens, "expected CTX to be a multiple of 32 * SPLITS"
+  %enough = arith.cmpi ule, %CHOSEN, %EXPERTS : index
+  mono.require %enough, "expected CHOSEN to be at most EXPERTS"
+  %expertTiles = mono.call @is_multiple(%EXPERTS, %sixteen) : (index, index) -> i1
+  mono.require %expertTiles, "expected EXPERTS to be a multiple of 16"
 
   //===--- operands -----------------------------------------------------------===//
 

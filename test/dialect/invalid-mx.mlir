@@ -474,3 +474,67 @@ mono.schedule @operand_times_blocks target("gfx950") grid(1 x 64) {
     %y = mono.contract %x[0, 0] [4, 256], %e : tensor<4x16xf32>
   }
 }
+
+// -----
+
+// Whether the stream sees the old or the new scale would be chance.
+mono.schedule @scales_that_change target("gfx950") grid(4 x 64) {
+  %w = mono.operand "w" read [128, 128] : f8E4M3FN, #mono.mfma_rows<16>
+  // expected-note @below {{declared here}}
+  %s = mono.operand "s" update [1, 1] : f32
+  mono.stage "use" (%t) tasks [1] base [0] {
+    // expected-error @below {{expected scales that a launch only reads, but operand 's' is declared 'update'}}
+    %st = mono.stream %w[0, 0] [128, 128] scaled %s split_k(1)
+  }
+}
+
+// -----
+
+mono.schedule @mx_scales_that_are_written target("gfx950") grid(4 x 64) {
+  %w = mono.operand "w" read [16, 128] : f8E4M3FN, #mono.mfma_rows<16>
+  // expected-note @below {{declared here}}
+  %s = mono.operand "s" write [16, 4] : f8E8M0FNU, #mono.mfma_rows<16>
+  mono.stage "use" (%t) tasks [1] base [0] {
+    // expected-error @below {{expected scales that a launch only reads, but operand 's' is declared 'write'}}
+    %st = mono.stream %w[0, 0] [16, 128] scaled %s split_k(1)
+  }
+}
+
+// -----
+
+mono.schedule @first_of_the_groups target("gfx950") grid(4 x 64) {
+  %w = mono.operand "w" read [4, 16, 128] : f8E4M3FN, #mono.mfma_rows<16>
+  %s = mono.operand "s" read [4, 16, 4] : f8E8M0FNU, #mono.mfma_rows<16>
+  %ids = mono.operand "ids" read [1] : i32
+  mono.stage "use" (%t) tasks [1] base [0] {
+    %l = mono.load %ids[0] [1] : tensor<1xi32>
+    // expected-error @below {{expected offset 0 on axis 0 with 'groups', as the list says which matrices are read, but got 2}}
+    %st = mono.stream %w[2, 0, 0] [2, 16, 128] scaled %s groups(%l : tensor<1xi32>) split_k(1)
+  }
+}
+
+// -----
+
+mono.schedule @group_of_the_task target("gfx950") grid(4 x 64) {
+  %w = mono.operand "w" read [4, 16, 128] : f8E4M3FN, #mono.mfma_rows<16>
+  %s = mono.operand "s" read [4, 16, 4] : f8E8M0FNU, #mono.mfma_rows<16>
+  %ids = mono.operand "ids" read [1] : i32
+  mono.stage "use" (%t) tasks [4] base [0] {
+    %l = mono.load %ids[0] [1] : tensor<1xi32>
+    // expected-error @below {{expected offset 0 on axis 0 with 'groups', as the list says which matrices are read, but got d0}}
+    %st = mono.stream %w[%t, 0, 0] [1, 16, 128] scaled %s groups(%l : tensor<1xi32>) split_k(1)
+  }
+}
+
+// -----
+
+mono.schedule @some_of_the_groups target("gfx950") grid(4 x 64) {
+  %w = mono.operand "w" read [4, 16, 128] : f8E4M3FN, #mono.mfma_rows<16>
+  %s = mono.operand "s" read [4, 16, 4] : f8E8M0FNU, #mono.mfma_rows<16>
+  %ids = mono.operand "ids" read [1] : i32
+  mono.stage "use" (%t) tasks [1] base [0] {
+    %l = mono.load %ids[0] [1] : tensor<1xi32>
+    // expected-error @below {{expected all 4 matrices of operand 'w' on axis 0 with 'groups', as the list may name any, but got 1}}
+    %st = mono.stream %w[0, 0, 0] [1, 16, 128] scaled %s groups(%l : tensor<1xi32>) split_k(1)
+  }
+}

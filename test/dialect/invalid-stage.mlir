@@ -313,3 +313,22 @@ mono.schedule @into_shape target("gfx950") grid(1 x 64) {
     mono.receive %m[0, 0] [4, 128] into %r
   }
 }
+
+// -----
+
+mono.schedule @post_of_a_number target("gfx950") grid(4 x 64) {
+  %m = mono.mailbox "m" tagged scope(device) slots(1) [1] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %c = arith.constant dense<1.0> : tensor<f32>
+    // expected-error @below {{expected a tensor and offsets of at least 1 axis, but got 'tensor<f32>' and 1 offsets}}
+    mono.post %c to %m[0] : tensor<f32>
+  }
+}
+
+// -----
+
+mono.routine @post_nowhere(%m : !mono.mailbox, %v : tensor<?xf32>) {
+  // expected-error @below {{expected a tensor and offsets of at least 1 axis, but got 'tensor<?xf32>' and 0 offsets}}
+  mono.post %v to %m[] : tensor<?xf32>
+  mono.yield
+}

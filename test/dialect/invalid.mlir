@@ -231,3 +231,57 @@ mono.schedule @nobody_shares_the_depth target("gfx950") grid(1 x 64) {
     %rows = mono.stream %w[0, 0] [16, 64] split_k(0)
   }
 }
+
+// -----
+
+// The checks look for declarations beside the stages, and only there.
+mono.schedule @mailbox_in_a_stage target("gfx950") grid(4 x 64) {
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{expects parent op to be one of 'mono.schedule, mono.routine'}}
+    %m = mono.mailbox "m" tagged scope(device) slots(1) [64] : f32
+  }
+}
+
+// -----
+
+mono.schedule @region_in_a_stage target("gfx950") grid(4 x 64) {
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{expects parent op to be one of 'mono.schedule, mono.routine'}}
+    %r = mono.region "r" [64] : f32
+  }
+}
+
+// -----
+
+mono.schedule @operand_in_a_stage target("gfx950") grid(4 x 64) {
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{expects parent op to be one of 'mono.schedule, mono.routine'}}
+    %x = mono.operand "x" read [64] : f32
+  }
+}
+
+// -----
+
+mono.schedule @ranks_in_a_stage target("gfx950") grid(4 x 64) {
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{expects parent op to be one of 'mono.schedule, mono.routine'}}
+    %rank = mono.ranks [2]
+  }
+}
+
+// -----
+
+mono.schedule @param_in_a_stage target("gfx950") grid(4 x 64) {
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{expects parent op to be one of 'mono.schedule, mono.routine'}}
+    %n = mono.param "N" in [1 to 4]
+  }
+}
+
+// -----
+
+mono.schedule @size_of_no_axis target("gfx950") grid(4 x 64) {
+  %x = mono.operand "x" read [4, 64] : f32
+  // expected-error @below {{expected one of the 2 axes of operand 'x', from 0, but got axis 2}}
+  %n = mono.size %x axis 2 : !mono.buffer
+}

@@ -20,12 +20,19 @@ mono.schedule @all target("gfx950") grid(256 x 512) {
   %S = mono.param "S" in [1 to 8]
   // CHECK: mono.param "TP" in [1, 2, 4, 8] default 1
   %TP = mono.param "TP" in [1, 2, 4, 8] default 1
+  %none = arith.constant 0 : index
+  %rest = arith.remui %S, %TP : index
+  %even = arith.cmpi eq, %rest, %none : index
+  // CHECK: mono.require %{{.*}}, "expected TP to divide S"
+  mono.require %even, "expected TP to divide S"
   // CHECK: mono.ranks [%{{.*}}]
   %rank = mono.ranks [%TP]
   // CHECK: mono.operand "h" read [%{{.*}}, 2048] : bf16
   %h = mono.operand "h" read [%S, 2048] : bf16
   %x = mono.operand "x" read [%S, 6144] : bf16
   %y = mono.operand "y" write [%S, 6144] : bf16
+  // CHECK: mono.size %{{.*}} axis 1 : !mono.buffer
+  %columns = mono.size %x axis 1 : !mono.buffer
   %w_o = mono.operand "w_o" read weight [6144, 2048] : bf16, #mono.mfma_rows<16>
   // CHECK: mono.operand "w" read weight [6144, 16384 floordiv symbol(%{{.*}})] : bf16, #mono.mfma_rows<16>
   %w_all = mono.operand "w" read weight [6144, 16384 floordiv symbol(%TP)] : bf16, #mono.mfma_rows<16>

@@ -32,7 +32,8 @@ def problems(tools, root):
     script = editors / "completion.bash"
     for line, expected in [("monoc --emi", {"--emit"}),
                            ("monoc --emit=", {"mono", "placed", "device", "rocdl", "llvm", "asm", "obj", "hsaco"}),
-                           ("monoc --emit=pl", {"placed"}), ("monoc --explain=re", {"regions", "residency", "reuse"}),
+                           ("monoc --emit=pl", {"placed"}),
+                           ("monoc --explain=re", {"regions", "require", "residency", "reuse"}),
                            ("monorun --cas", {"--case"}), ("monoc --depf", {"--depfile"})]:
         offered = set(complete(script, tools, line))
         if offered != expected:

@@ -72,6 +72,12 @@ TEST(MaxOfReach, ByHand) {
   EXPECT_EQ(maxOfReach(std::vector<double>{1, 2, 1e-9}, ref, reach), infinity);
   EXPECT_EQ(maxOfReach(std::vector<double>{nan, 2, 0}, ref, reach), infinity);
   EXPECT_EQ(maxOfReach(std::vector<double>{1, 2}, ref, reach), infinity);
+  // A reach that is no number excuses nothing, not even an error of 0.
+  for (double bad : {nan, infinity, -1.0}) {
+    EXPECT_EQ(maxOfReach(std::vector<double>{1.25, 9, 0}, ref, std::vector<double>{0.5, bad, 0}),
+              infinity);
+    EXPECT_EQ(maxOfReach(ref, ref, std::vector<double>{0.5, bad, 0}), infinity);
+  }
 }
 
 } // namespace

@@ -42,6 +42,7 @@ std::vector<Source> allSources() {
            "test/lowering/Check/valid-ranks.mlir",
            "test/lowering/Bind/choice.mlir:TP=4,SHARED=1",
            "test/lowering/Bind/movement.mlir:S=3,N=40",
+           "test/lowering/Bind/sink.mlir",
            "test/lowering/Device/block-scaled.mlir:CODES=1",
            "test/lowering/Device/contract.mlir",
            "test/lowering/Device/mailbox.mlir",

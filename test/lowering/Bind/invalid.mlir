@@ -215,3 +215,195 @@ mono.schedule @empty target("gfx950") grid(1 x 64) {
     mono.store %v, %y[0, 0] : tensor<1x4xf32>
   }
 }
+
+// -----
+
+// 2^63 - 1 times itself is 1 in 64 bits that wrap.
+mono.schedule @product_past_64_bits target("gfx950") grid(1 x 64) {
+  %n = mono.param "N" in [1 to 9223372036854775807] default 9223372036854775807
+  // expected-error @below {{expected arithmetic on parameters that 64 signed bits hold, but 'arith.muli' leaves them with 9223372036854775807 and 9223372036854775807}}
+  %m = arith.muli %n, %n : index
+  %a = mono.operand "a" read [%m] : f32
+}
+
+// -----
+
+mono.schedule @negative_size_as_unsigned target("gfx950") grid(1 x 64) {
+  %n = mono.param "N" in [1 to 8] default 1
+  %two = arith.constant 2 : index
+  %rest = arith.subi %n, %two : index
+  // expected-error @below {{expected arithmetic on parameters that 64 signed bits hold, but 'arith.divui' leaves them with -1 and 2}}
+  %half = arith.divui %rest, %two : index
+  %a = mono.operand "a" read [%half] : f32
+}
+
+// -----
+
+mono.routine @share(%n : index, %parts : index) -> index {
+  %none = arith.constant 0 : index
+  %rest = arith.remui %n, %parts : index
+  %whole = arith.cmpi eq, %rest, %none : index
+  // expected-error @below {{expected the number of parts to divide the rows}}
+  mono.require %whole, "expected the number of parts to divide the rows"
+  %share = arith.divui %n, %parts : index
+  mono.yield %share : index
+}
+mono.schedule @parts_that_do_not_divide target("gfx950") grid(1 x 64) {
+  %S = mono.param "S" in [1 to 8] default 7
+  %two = arith.constant 2 : index
+  %half = mono.call @share(%S, %two) : (index, index) -> index
+}
+
+// -----
+
+mono.schedule @condition_of_the_task target("gfx950") grid(1 x 64) {
+  %two = arith.constant 2 : index
+  mono.stage "s" (%t) tasks [2] base [0] {
+    %few = arith.cmpi ult, %t, %two : index
+    // expected-error @below {{expected a condition that parameters decide}}
+    mono.require %few, "expected a small task"
+  }
+}
+
+// -----
+
+mono.routine @exchange(%v : tensor<?xf32>) {
+  // expected-note @below {{it is here}}
+  %box = mono.mailbox "box" tagged scope(device) slots(1) [64] : f32
+  mono.post %v to %box[0] : tensor<?xf32>
+}
+mono.schedule @mailbox_by_a_call_in_a_stage target("gfx950") grid(2 x 128) {
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %a = arith.constant dense<1.0> : tensor<64xf32>
+    // expected-error @below {{expected a call of '@exchange' outside the stages, as it has a 'mono.mailbox'}}
+    mono.call @exchange(%a) : (tensor<64xf32>) -> ()
+  }
+}
+
+// -----
+
+mono.routine @work(%v : tensor<?xf32>) {
+  // expected-note @below {{it is here}}
+  mono.stage "inner" (%t) tasks [1] base [0] {
+  }
+}
+mono.schedule @stage_by_a_call_in_a_stage target("gfx950") grid(2 x 128) {
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %a = arith.constant dense<1.0> : tensor<64xf32>
+    // expected-error @below {{expected a call of '@work' outside the stages, as it has a 'mono.stage'}}
+    mono.call @work(%a) : (tensor<64xf32>) -> ()
+  }
+}
+
+// -----
+
+// A thousand, a thousand times, is more than any schedule needs.
+mono.routine @one(%n : index) {
+  %a = arith.addi %n, %n : index
+  %b = arith.addi %n, %n : index
+}
+mono.routine @ten(%n : index) {
+  mono.call @one(%n) : (index) -> ()
+  mono.call @one(%n) : (index) -> ()
+  mono.call @one(%n) : (index) -> ()
+  mono.call @one(%n) : (index) -> ()
+  // expected-error @below {{expected at most 65536 ops in all calls of a schedule together, but they are more with '@one'; call it less often}}
+  mono.call @one(%n) : (index) -> ()
+  mono.call @one(%n) : (index) -> ()
+  mono.call @one(%n) : (index) -> ()
+  mono.call @one(%n) : (index) -> ()
+  mono.call @one(%n) : (index) -> ()
+  mono.call @one(%n) : (index) -> ()
+}
+mono.routine @hundred(%n : index) {
+  mono.call @ten(%n) : (index) -> ()
+  mono.call @ten(%n) : (index) -> ()
+  mono.call @ten(%n) : (index) -> ()
+  mono.call @ten(%n) : (index) -> ()
+  mono.call @ten(%n) : (index) -> ()
+  mono.call @ten(%n) : (index) -> ()
+  mono.call @ten(%n) : (index) -> ()
+  mono.call @ten(%n) : (index) -> ()
+  mono.call @ten(%n) : (index) -> ()
+  mono.call @ten(%n) : (index) -> ()
+}
+mono.routine @thousand(%n : index) {
+  mono.call @hundred(%n) : (index) -> ()
+  mono.call @hundred(%n) : (index) -> ()
+  mono.call @hundred(%n) : (index) -> ()
+  mono.call @hundred(%n) : (index) -> ()
+  mono.call @hundred(%n) : (index) -> ()
+  mono.call @hundred(%n) : (index) -> ()
+  mono.call @hundred(%n) : (index) -> ()
+  mono.call @hundred(%n) : (index) -> ()
+  mono.call @hundred(%n) : (index) -> ()
+  mono.call @hundred(%n) : (index) -> ()
+}
+mono.routine @much(%n : index) {
+  mono.call @thousand(%n) : (index) -> ()
+  mono.call @thousand(%n) : (index) -> ()
+  mono.call @thousand(%n) : (index) -> ()
+  mono.call @thousand(%n) : (index) -> ()
+  mono.call @thousand(%n) : (index) -> ()
+  mono.call @thousand(%n) : (index) -> ()
+  mono.call @thousand(%n) : (index) -> ()
+  mono.call @thousand(%n) : (index) -> ()
+  mono.call @thousand(%n) : (index) -> ()
+  mono.call @thousand(%n) : (index) -> ()
+  mono.call @thousand(%n) : (index) -> ()
+  mono.call @thousand(%n) : (index) -> ()
+  mono.call @thousand(%n) : (index) -> ()
+  mono.call @thousand(%n) : (index) -> ()
+  mono.call @thousand(%n) : (index) -> ()
+}
+mono.schedule @too_many_calls target("gfx950") grid(1 x 64) {
+  %n = arith.constant 1 : index
+  mono.call @much(%n) : (index) -> ()
+}
+
+// -----
+
+// Sizes of what routines are given are known once they are inlined.
+mono.routine @expect_columns(%x : !mono.buffer, %columns : index) {
+  %size = mono.size %x axis 1 : !mono.buffer
+  %same = arith.cmpi eq, %size, %columns : index
+  // expected-error @below {{expected as many columns as x has}}
+  mono.require %same, "expected as many columns as x has"
+}
+mono.schedule @sizes_of_arguments target("gfx950") grid(4 x 64) {
+  %n = mono.param "N" in [1 to 8] default 3
+  %x = mono.operand "x" read [4, %n * 16] : f32
+  %right = arith.constant 48 : index
+  %wrong = arith.constant 64 : index
+  mono.call @expect_columns(%x, %right) : (!mono.buffer, index) -> ()
+  mono.call @expect_columns(%x, %wrong) : (!mono.buffer, index) -> ()
+}
+
+// -----
+
+mono.schedule @size_by_rank target("gfx950") grid(4 x 64) {
+  %rank = mono.ranks [2]
+  %x = mono.operand "x" read [%rank + 1] : f32
+  // expected-error @below {{expected an operand, mailbox or region with a size that parameters decide}}
+  %n = mono.size %x axis 0 : !mono.buffer
+}
+
+// -----
+
+mono.schedule @sum_in_brackets_past_64_bits target("gfx950") grid(1 x 64) {
+  %n = mono.param "N" in [1 to 9223372036854775807] default 9223372036854775807
+  // expected-error @below {{expected expressions of parameters that 64 signed bits hold, but d0 + 1 leaves them}}
+  %a = mono.operand "a" read [(%n + 1) mod 64] : f32
+}
+
+// -----
+
+mono.schedule @product_in_brackets_past_64_bits target("gfx950") grid(1 x 64) {
+  %n = mono.param "N" in [1 to 9223372036854775807] default 9223372036854775807
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %c = arith.constant 0 : index
+  }
+  // expected-error @below {{expected expressions of parameters that 64 signed bits hold, but s0 * s0 leaves them}}
+  mono.stage "t" (%t) tasks [symbol(%n) * symbol(%n)] base [0] {
+  }
+}

@@ -189,3 +189,27 @@ mono.schedule @scattered_past_the_row target("gfx950") grid(4 x 64) {
     mono.scatter %v, %cache[%t * 32] at %i : tensor<2x32xf32>, tensor<2xi32>
   }
 }
+
+// -----
+
+// Each task has a row of its own, in 64 bits; the kernel computes %t * 2000000000 in 32.
+mono.schedule @step_past_32_bits target("gfx950") grid(4 x 64) {
+  %a = mono.operand "a" read [4, 64] : f32
+  %y = mono.operand "y" write [4, 64] : f32
+  mono.stage "s" (%t) tasks [4] base [0] {
+    %v = mono.load %a[%t, 0] [1, 64] : tensor<1x64xf32>
+    // expected-error @below {{expected offsets whose every step is within 2147483647, as a kernel computes them in 32 bits, but task 2 of stage 's' on workgroup 2 has none for d0 * 2000000000}}
+    mono.store %v, %y[(%t * 2000000000) floordiv 1999999999, 0] : tensor<1x64xf32>
+  }
+}
+
+// -----
+
+// As large as it may be.
+mono.schedule @step_of_32_bits target("gfx950") grid(4 x 64) {
+  %y = mono.operand "y" write [2, 64] : f32
+  mono.stage "s" (%t) tasks [2] base [0] {
+    %v = arith.constant dense<1.0> : tensor<1x64xf32>
+    mono.store %v, %y[(%t * 2147483647) floordiv 2147483646, 0] : tensor<1x64xf32>
+  }
+}

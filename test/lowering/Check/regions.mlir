@@ -186,3 +186,88 @@ mono.schedule @fresh_rows_of_nobody target("gfx950") grid(1 x 64) {
     mono.store %g, %y[0, 0] : tensor<2x32xf32>
   }
 }
+
+// -----
+
+// Task 4 runs on the workgroup of task 0, whose row nobody has read yet.
+mono.schedule @row_lost_to_the_next_task target("gfx950") grid(4 x 64) {
+  %x = mono.operand "x" read [8, 64] : f32
+  %y = mono.operand "y" write [8, 64] : f32
+  %row = mono.region "row" [1, 64] : f32
+  mono.stage "fill" (%t) tasks [8] base [0] {
+    %v = mono.load %x[%t, 0] [1, 64] : tensor<1x64xf32>
+    // expected-note @below {{written over here; workgroup 0 runs every 4th task of the stage: give each its own box of the region, or read it in the same stage}}
+    mono.store %v, %row[0, 0] : tensor<1x64xf32>
+  }
+  mono.stage "use" (%t) tasks [8] base [0] {
+    // expected-error @below {{task 0 of stage 'use' on workgroup 0 reads element [0, 0] of region 'row', where task 4 of stage 'fill' wrote over what an earlier task of it had written and nobody had read}}
+    %v = mono.load %row[0, 0] [1, 64] : tensor<1x64xf32>
+    mono.store %v, %y[%t, 0] : tensor<1x64xf32>
+  }
+}
+
+// -----
+
+// Rows that overlap by one element.
+mono.schedule @element_lost_to_the_next_task target("gfx950") grid(1 x 64) {
+  %y = mono.operand "y" write [127] : f32
+  %r = mono.region "r" [127] : f32
+  mono.stage "fill" (%t) tasks [2] base [0] {
+    %c = arith.constant dense<1.0> : tensor<64xf32>
+    // expected-note @below {{written over here}}
+    mono.store %c, %r[%t * 63] : tensor<64xf32>
+  }
+  mono.stage "use" (%t) tasks [1] base [0] {
+    // expected-error @below {{task 0 of stage 'use' on workgroup 0 reads element [63] of region 'r', where task 1 of stage 'fill' wrote over}}
+    %v = mono.load %r[0] [127] : tensor<127xf32>
+    mono.store %v, %y[0] : tensor<127xf32>
+  }
+}
+
+// -----
+
+// Right ones: a row of its own for each task of a workgroup; a row that is read before the next task
+// writes it; a sum over the tasks; a region that one stage clears and another fills in part; what is
+// lost and then written by a later stage before anybody reads it.
+mono.schedule @every_value_is_read target("gfx950") grid(4 x 64) {
+  %x = mono.operand "x" read [8, 64] : f32
+  %y = mono.operand "y" write [8, 64] : f32
+  %z = mono.operand "z" write [8, 64] : f32
+  %w = mono.operand "w" write [4, 2, 64] : f32
+  %own = mono.region "own" [2, 64] : f32
+  %row = mono.region "row" [64] : f32
+  %sum = mono.region "sum" [1, 64] : f32
+  %part = mono.region "part" [2, 64] : f32
+  mono.stage "clear" (%t) tasks [4] base [0] {
+    %c = arith.constant dense<0.0> : tensor<64xf32>
+    %cc = arith.constant dense<0.0> : tensor<2x64xf32>
+    mono.store %c, %sum[0, 0] : tensor<64xf32>
+    mono.store %cc, %part[0, 0] : tensor<2x64xf32>
+  }
+  mono.stage "fill" (%t) tasks [8] base [0] {
+    %v = mono.load %x[%t, 0] [1, 64] : tensor<1x64xf32>
+    mono.store %v, %own[%t floordiv 4, 0] : tensor<1x64xf32>
+    %c = tensor.collapse_shape %v [[0, 1]] : tensor<1x64xf32> into tensor<64xf32>
+    mono.store %c, %row[0] : tensor<64xf32>
+    %u = mono.load %row[0] [64] : tensor<64xf32>
+    mono.store %u, %z[%t, 0] : tensor<64xf32>
+    %s = mono.load %sum[0, 0] [1, 64] : tensor<1x64xf32>
+    %next = arith.addf %s, %v : tensor<1x64xf32>
+    mono.store %next, %sum[0, 0] : tensor<1x64xf32>
+    mono.store %v, %part[1, 0] : tensor<1x64xf32>
+  }
+  mono.stage "again" (%t) tasks [4] base [0] {
+    %v = mono.load %x[%t, 0] [1, 64] : tensor<1x64xf32>
+    mono.store %v, %part[1, 0] : tensor<1x64xf32>
+  }
+  mono.stage "use" (%t) tasks [8] base [0] {
+    %v = mono.load %own[%t floordiv 4, 0] [1, 64] : tensor<1x64xf32>
+    %s = mono.load %sum[0, 0] [1, 64] : tensor<1x64xf32>
+    %vs = arith.addf %v, %s : tensor<1x64xf32>
+    mono.store %vs, %y[%t, 0] : tensor<1x64xf32>
+  }
+  mono.stage "parts" (%t) tasks [4] base [0] {
+    %v = mono.load %part[0, 0] [2, 64] : tensor<2x64xf32>
+    mono.store %v, %w[%t, 0, 0] : tensor<2x64xf32>
+  }
+}

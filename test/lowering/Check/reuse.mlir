@@ -230,3 +230,27 @@ mono.schedule @rows_of_nobody_in_particular target("gfx950") grid(2 x 64) {
     mono.receive_rows %m at %rows into %r : tensor<2xi32>
   }
 }
+
+// -----
+
+// Only after 36,147,319,488 launches all would be at slot 0 again, and launches are counted in 32 bits.
+// expected-error @below {{expected numbers of slots of the peers mailboxes whose least common multiple is at most 2147483647 launches, but got more; use fewer different numbers}}
+mono.schedule @slots_without_a_common_turn target("gfx950") grid(4 x 64) {
+  %a = mono.operand "a" read [8] : f32
+  // expected-note @below {{slots(64)}}
+  %m1 = mono.mailbox "m1" tagged scope(peers) slots(64) [8] : f32
+  // expected-note @below {{slots(63)}}
+  %m2 = mono.mailbox "m2" tagged scope(peers) slots(63) [8] : f32
+  // expected-note @below {{slots(61)}}
+  %m3 = mono.mailbox "m3" tagged scope(peers) slots(61) [8] : f32
+  // expected-note @below {{slots(59)}}
+  %m4 = mono.mailbox "m4" tagged scope(peers) slots(59) [8] : f32
+  // expected-note @below {{slots(53)}}
+  %m5 = mono.mailbox "m5" tagged scope(peers) slots(53) [8] : f32
+  // expected-note @below {{slots(47)}}
+  %m6 = mono.mailbox "m6" tagged scope(peers) slots(47) [8] : f32
+  mono.stage "post" (%t) tasks [1] base [0] {
+    %v = mono.load %a[0] [8] : tensor<8xf32>
+    mono.post %v to %m1[0] : tensor<8xf32>
+  }
+}

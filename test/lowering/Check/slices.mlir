@@ -97,3 +97,77 @@ mono.schedule @offset_from_memory target("gfx950") grid(4 x 64) {
     %v = tensor.extract_slice %x[%first] [4] [1] : tensor<12xf32> to tensor<4xf32>
   }
 }
+
+// -----
+
+// Backwards from column 63: the verifier of MLIR has no opinion.
+mono.schedule @backwards target("gfx950") grid(4 x 64) {
+  %a = mono.operand "a" read [1, 64] : f32
+  mono.stage "s" (%t) tasks [4] base [0] {
+    %c60 = arith.constant 60 : index
+    %first = arith.addi %t, %c60 : index
+    %x = mono.load %a[0, 0] [1, 64] : tensor<1x64xf32>
+    // expected-error @below {{expected strides of at least 1, but got -1}}
+    %v = tensor.extract_slice %x[0, %first] [1, 4] [1, -1] : tensor<1x64xf32> to tensor<1x4xf32>
+  }
+}
+
+// -----
+
+// All elements to one place: which of them stays is chance.
+mono.schedule @stride_zero target("gfx950") grid(1 x 128) {
+  %a = mono.operand "a" read [256] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %x = mono.load %a[0] [256] : tensor<256xf32>
+    %zeros = arith.constant dense<0.0> : tensor<256xf32>
+    // expected-error @below {{expected strides of at least 1, but got 0}}
+    %v = tensor.insert_slice %x into %zeros[0] [256] [0] : tensor<256xf32> into tensor<256xf32>
+  }
+}
+
+// -----
+
+// %t in 64 bits, 0 in 32.
+mono.schedule @offset_past_32_bits target("gfx950") grid(4 x 64) {
+  %a = mono.operand "a" read [4, 64] : f32
+  mono.stage "s" (%t) tasks [4] base [0] {
+    %x = mono.load %a[0, 0] [4, 64] : tensor<4x64xf32>
+    %many = arith.constant 1073741824 : index
+    // expected-note @below {{here}}
+    %far = arith.muli %t, %many : index
+    %row = arith.divui %far, %many : index
+    // expected-error @below {{expected offsets whose every step is within 2147483647, as a kernel computes them in 32 bits, but task 2 of stage 's' leaves it}}
+    %v = tensor.extract_slice %x[%row, 0] [1, 1] [1, 1] : tensor<4x64xf32> to tensor<1x1xf32>
+  }
+}
+
+// -----
+
+mono.schedule @constant_past_32_bits target("gfx950") grid(4 x 64) {
+  %a = mono.operand "a" read [4, 64] : f32
+  mono.stage "s" (%t) tasks [4] base [0] {
+    %x = mono.load %a[0, 0] [4, 64] : tensor<4x64xf32>
+    // expected-note @below {{here}}
+    %many = arith.constant 4294967297 : index
+    %row = arith.divui %t, %many : index
+    // expected-error @below {{expected offsets whose every step is within 2147483647, as a kernel computes them in 32 bits, but task 0 of stage 's' leaves it}}
+    %v = tensor.extract_slice %x[%row, 0] [1, 1] [1, 1] : tensor<4x64xf32> to tensor<1x1xf32>
+  }
+}
+
+// -----
+
+// -1 as an unsigned number is another one in 64 bits than in 32.
+mono.schedule @negative_as_unsigned target("gfx950") grid(4 x 64) {
+  %a = mono.operand "a" read [4, 64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %x = mono.load %a[0, 0] [4, 64] : tensor<4x64xf32>
+    %minus = arith.constant -1 : index
+    %four = arith.constant 4 : index
+    %before = arith.addi %t, %minus : index
+    // expected-note @below {{here}}
+    %row = arith.remui %before, %four : index
+    // expected-error @below {{as a kernel computes them in 32 bits, but task 0 of stage 's' leaves it}}
+    %v = tensor.extract_slice %x[%row, 0] [1, 1] [1, 1] : tensor<4x64xf32> to tensor<1x1xf32>
+  }
+}

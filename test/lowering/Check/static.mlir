@@ -156,3 +156,97 @@ mono.schedule @matrix_past_32_bits target("gfx950") grid(4 x 64) {
   mono.stage "s" (%t) tasks [1] base [0] {
   }
 }
+
+// -----
+
+// The size of the box differs from task to task.
+mono.schedule @box_by_task target("gfx950") grid(4 x 64) {
+  %x = mono.operand "x" read [64] : f32
+  %y = mono.operand "y" write [64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{expected sizes that parameters decide}}
+    %v = mono.load %x[0] [%t + 64] : tensor<?xf32>
+    mono.store %v, %y[0] : tensor<?xf32>
+  }
+}
+
+// -----
+
+mono.schedule @region_by_task target("gfx950") grid(4 x 64) {
+  %m = mono.mailbox "m" tagged scope(device) slots(1) [64] : f32
+  %r = mono.region "r" [64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{expected sizes that parameters decide}}
+    mono.receive %m[0] [%t + 64] into %r
+  }
+}
+
+// -----
+
+// A tensor without a task to belong to: whose LDS it lies in nothing says.
+mono.schedule @broadcast_outside_a_stage target("gfx950") grid(4 x 64) {
+  %c = arith.constant dense<2.0> : tensor<8xf32>
+  // expected-error @below {{expected 'tensor.empty' inside a stage}}
+  %e = tensor.empty() : tensor<16x8xf32>
+  mono.stage "s" (%t) tasks [1] base [0] {
+  }
+}
+
+// -----
+
+// A body runs once an element, and no check looks into it.
+mono.schedule @loop_in_a_body target("gfx950") grid(4 x 64) {
+  %y = mono.operand "y" write [64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %g = tensor.generate {
+    ^bb0(%i : index):
+      %true = arith.constant true
+      // expected-error @below {{expected arith, math and index ops on scalars in the body of 'tensor.generate', but got 'scf.while'}}
+      scf.while : () -> () {
+        scf.condition(%true)
+      } do {
+        scf.yield
+      }
+      %c = arith.constant 1.0 : f32
+      tensor.yield %c : f32
+    } : tensor<64xf32>
+    mono.store %g, %y[0] : tensor<64xf32>
+  }
+}
+
+// -----
+
+mono.schedule @store_in_a_body target("gfx950") grid(4 x 64) {
+  %y = mono.operand "y" write [64] : f32
+  %z = mono.operand "z" update [64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %v = arith.constant dense<1.0> : tensor<64xf32>
+    %g = tensor.generate {
+    ^bb0(%i : index):
+      %c = arith.constant 1.0 : f32
+      // expected-error @below {{expected arith, math and index ops on scalars in the body of 'tensor.generate', but got 'mono.store'}}
+      mono.store %v, %z[0] : tensor<64xf32>
+      tensor.yield %c : f32
+    } : tensor<64xf32>
+    mono.store %g, %y[0] : tensor<64xf32>
+  }
+}
+
+// -----
+
+mono.schedule @tensor_in_a_combiner target("gfx950") grid(4 x 64) {
+  %x = mono.operand "x" read [2, 64] : f32
+  %y = mono.operand "y" write [2] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %v = mono.load %x[0, 0] [2, 64] : tensor<2x64xf32>
+    %z = arith.constant dense<0.0> : tensor<2xf32>
+    %s = linalg.reduce ins(%v : tensor<2x64xf32>) outs(%z : tensor<2xf32>) dimensions = [1]
+      (%in : f32, %sum : f32) {
+        // expected-error @below {{expected arith, math and index ops on scalars in the body of 'linalg.reduce', but got 'arith.addf'}}
+        %other = arith.addf %z, %z : tensor<2xf32>
+        %next = arith.addf %in, %sum : f32
+        linalg.yield %next : f32
+      }
+    mono.store %s, %y[0] : tensor<2xf32>
+  }
+}
