@@ -146,9 +146,26 @@ void KernelBuilder::willTouch(ArrayRef<LdsRange> reads, ArrayRef<LdsRange> write
     hazards.record({range, /*write=*/true});
 }
 
+/// s_waitcnt with lgkmcnt(0) and the other counters at their most (CDNA4 ISA 4.4: lgkmcnt is bits
+/// 11:8, vmcnt 15:14 and 3:0, expcnt 6:4).
+static constexpr int32_t kWaitForLds = 0xC07F;
+
+void KernelBuilder::emitBarrier() {
+  // The barrier's own fence asks LLVM (22.1) for this wait, too, but may lose it: at the head of a
+  // loop it is dropped while nothing is known to be pending, and is not made anew when the end of
+  // the loop turns out to leave a store behind (SIInsertWaitcnts, soft waits). One that is written
+  // down stays. The fence keeps the stores in front of it.
+  auto fence = LLVM::FenceOp::create(b, LLVM::AtomicOrdering::release, "workgroup");
+  fence->setDiscardableAttr(
+      LLVM::LLVMDialect::getMmraAttrName(),
+      LLVM::MMRATagAttr::get(b.getContext(), "amdgpu-synchronize-as", "local"));
+  ROCDL::SWaitcntOp::create(b, kWaitForLds);
+  amdgpu::LDSBarrierOp::create(b);
+}
+
 void KernelBuilder::barrier() {
   if (barriersToSkip-- != 0)
-    amdgpu::LDSBarrierOp::create(b);
+    emitBarrier();
   hazards.barrier();
 }
 

@@ -52,6 +52,8 @@ protected:
   void willRead(LdsRange range) { willTouch(range, {}); }
   void willWrite(LdsRange range) { willTouch({}, range); }
   void barrier();
+  /// A barrier behind which all wavefronts see what each has stored to LDS in front of it.
+  void emitBarrier();
 
   mlir::ImplicitLocOpBuilder b;
   mlir::Value arena; ///< memref<Nxi8, workgroup>

@@ -9,6 +9,8 @@ using namespace mono::test;
 
 namespace {
 
+constexpr uint16_t kOne = 0x3F80; ///< bf16
+
 std::vector<float> counting(size_t count) {
   std::vector<float> values(count);
   std::iota(values.begin(), values.end(), 0.0f);
@@ -46,7 +48,6 @@ TEST(Barrier, BetweenAProductAndAStoreToItsFactor) {
     mono.store %w, %after[0, 0] : tensor<16x32xbf16>
   }
 })");
-  constexpr uint16_t kOne = 0x3F80; // bf16
   gpu.write("xa", std::vector<uint16_t>(16 * 32, kOne));
   gpu.write("xb", std::vector<uint16_t>(32 * 32, kOne));
   gpu.launchOnAnyMemory();
@@ -172,6 +173,39 @@ TEST(Barrier, BetweenTasksOfALoop) {
       if (i >= 128) // what the task before has stored, ones first
         ASSERT_EQ(before[128 * task + i - 128], task ? 256.0f * (task - 1) + i : 1.0f);
     }
+}
+
+// The wait of the barrier at the head of the loop is for the store at its end: in the first task,
+// all of LDS is quiet there, and LLVM drops a wait that is not written down.
+TEST(Barrier, AtTheHeadOfALoopWaitsForStoresAtItsEnd) {
+  OneGpu gpu(R"(mono.schedule @head target("gfx950") grid(1 x 256) {
+  %w = mono.operand "w" read [32, 32] : bf16
+  %y = mono.operand "y" write [640, 32] : f32
+  %z = mono.operand "z" write [32, 32] : bf16
+  %a = mono.region "a" [16, 32] : bf16
+  %b = mono.region "b" [32, 32] : bf16
+  mono.stage "init" (%t) tasks [1] base [0] {
+    %ones = arith.constant dense<1.0> : tensor<16x32xbf16>
+    mono.store %ones, %a[0, 0] : tensor<16x32xbf16>
+    %zeros = arith.constant dense<0.0> : tensor<32x32xbf16>
+    mono.store %zeros, %b[0, 0] : tensor<32x32xbf16>
+  }
+  mono.stage "quiet" (%t) tasks [1] base [0] {
+    %v = mono.load %b[0, 0] [32, 32] : tensor<32x32xbf16>
+    mono.store %v, %z[0, 0] : tensor<32x32xbf16>
+  }
+  mono.stage "steps" (%t) tasks [40] base [0] {
+    %p = mono.product %a[0, 0] [16, 32], %b[0, 0] [32, 32] : tensor<16x32xf32>
+    mono.store %p, %y[%t * 16, 0] : tensor<16x32xf32>
+    %v = mono.load %w[0, 0] [32, 32] : tensor<32x32xbf16>
+    mono.store %v, %b[0, 0] : tensor<32x32xbf16>
+  }
+})");
+  gpu.write("w", std::vector<uint16_t>(32 * 32, kOne));
+  gpu.launchOnAnyMemory();
+  std::vector<float> expected(640 * 32, 32.0f);
+  std::fill_n(expected.begin(), 16 * 32, 0.0f);
+  EXPECT_EQ(gpu.read<float>("y", 640 * 32), expected);
 }
 
 // A tensor of the schedule level is put in LDS by each stage that needs it there: the second one
