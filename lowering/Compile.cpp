@@ -4,6 +4,7 @@
 #include "dialect/Mono.h"
 #include "lowering/Bind/Bind.h"
 #include "lowering/Check/Checks.h"
+#include "lowering/Device/Pressure.h"
 #include "lowering/Manifest.h"
 #include "lowering/Pipeline.h"
 #include "lowering/Residency.h"
@@ -64,17 +65,32 @@ Step lastStep(const CompileOptions &options) {
   }
 }
 
+/// What is told about the schedule once it is code.
+struct Placed {
+  Residence grid;
+  RegisterDemand most;
+};
+
+llvm::Error spills(const KernelResources &k, const RegisterDemand &most) {
+  std::string where;
+  if (most.registers)
+    where = "; stage '" + most.stage + "' holds most at once, an estimated " +
+            std::to_string(most.registers) + " registers a thread" +
+            (most.place.empty() ? "" : " at " + most.place);
+  return failure("expected no scratch and no spills in kernel '" + k.name + "', but got " +
+                 Twine(k.scratchBytes) + " bytes of scratch, " + Twine(k.vgprSpills) +
+                 " spilled VGPRs and " + Twine(k.sgprSpills) + " spilled SGPRs" + where +
+                 "; use more threads a workgroup, smaller tiles or fewer words in flight" +
+                 ruleTag("residency"));
+}
+
 /// A kernel that spills reads and writes memory nobody planned for; one whose workgroups are not
 /// all resident hangs.
-llvm::Error checkResources(const std::vector<KernelResources> &kernels, const Residence &grid) {
+llvm::Error checkResources(const std::vector<KernelResources> &kernels, const Placed &placed) {
   for (const KernelResources &k : kernels) {
     if (k.scratchBytes || k.vgprSpills || k.sgprSpills)
-      return failure("expected no scratch and no spills in kernel '" + k.name + "', but got " +
-                     Twine(k.scratchBytes) + " bytes of scratch, " + Twine(k.vgprSpills) +
-                     " spilled VGPRs and " + Twine(k.sgprSpills) +
-                     " spilled SGPRs; use smaller tiles or fewer words in flight" +
-                     ruleTag("residency"));
-    if (llvm::Error error = checkResidency(k, grid))
+      return spills(k, placed.most);
+    if (llvm::Error error = checkResidency(k, placed.grid))
       return error;
   }
   return llvm::Error::success();
@@ -137,7 +153,7 @@ llvm::Expected<Bytes> generateCode(Operation *gpuModule, const CompileOptions &o
 }
 
 /// From the LLVM dialect on.
-llvm::Error generate(Operation *gpuModule, const CompileOptions &options, const Residence &grid,
+llvm::Error generate(Operation *gpuModule, const CompileOptions &options, const Placed &placed,
                      TimingScope &timing, CompileResult &result) {
   auto code = generateCode(gpuModule, options, timing);
   if (!code)
@@ -156,7 +172,7 @@ llvm::Error generate(Operation *gpuModule, const CompileOptions &options, const 
     return resources.takeError();
   result.output = std::move(*codeObject);
   result.resources = std::move(*resources);
-  return checkResources(result.resources, grid);
+  return checkResources(result.resources, placed);
 }
 
 /// The pipeline on a parsed file.
@@ -178,13 +194,14 @@ llvm::Error lower(ModuleOp module, const CompileOptions &options, TimingScope &t
   if (failed(run(Step::Bound, std::min(last, Step::Placed))))
     return failure("compilation failed");
   // What is told about the schedule later: from here on it is code.
-  Residence grid;
+  Placed placed;
   if (last >= Step::Placed)
     for (auto schedule : module.getOps<ScheduleOp>()) {
       if (failed(warnOfUnreceived(schedule, options.warningsAreErrors)))
         return failure("compilation failed");
       result.arena = planOf(schedule);
-      grid = {int64_t(schedule.getCtas()), int64_t(schedule.getThreads()), result.arena.bytes};
+      placed = {{int64_t(schedule.getCtas()), int64_t(schedule.getThreads()), result.arena.bytes},
+                largestRegisterDemand(schedule)};
       FailureOr<Costs> costs = options.costs ? costsOf(schedule) : Costs();
       if (failed(costs))
         return failure("compilation failed");
@@ -209,7 +226,7 @@ llvm::Error lower(ModuleOp module, const CompileOptions &options, TimingScope &t
     result.output = print(module);
     return llvm::Error::success();
   }
-  return generate(gpuModule, options, grid, timing, result);
+  return generate(gpuModule, options, placed, timing, result);
 }
 
 } // namespace

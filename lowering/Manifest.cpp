@@ -31,13 +31,6 @@ std::string layoutName(Attribute layout) {
   return "row_major";
 }
 
-int64_t productOf(ArrayRef<int64_t> shape) {
-  int64_t product = 1;
-  for (int64_t size : shape)
-    product *= size;
-  return product;
-}
-
 llvm::json::Object operandObject(OperandOp op) {
   Declared declared = *declaredBy(op.getResult());
   return llvm::json::Object{
@@ -47,7 +40,7 @@ llvm::json::Object operandObject(OperandOp op) {
       {"element", text(declared.element)},
       {"layout", layoutName(declared.layout)},
       {"role", op.getWeight() ? "weight" : "activation"},
-      {"bytes", productOf(declared.shape) * declared.element.getIntOrFloatBitWidth() / 8}};
+      {"bytes", llvm::product_of(declared.shape) * declared.element.getIntOrFloatBitWidth() / 8}};
 }
 
 llvm::json::Object mailboxObject(MailboxOp op) {
@@ -132,12 +125,11 @@ std::string manifestOf(ScheduleOp schedule, int64_t watchdogCycles, bool markers
       {"params", std::move(params)},
       {"grid", llvm::json::Object{{"ctas", ctas}, {"threads", threads}}},
       {"ranks", rankCount(schedule)},
-      {"lds_bytes", intAttr(schedule, "mono.lds_bytes")},
+      {"lds_bytes", intAttr(schedule, kLdsBytesAttr)},
       {"operands", std::move(operands)},
       {"mailboxes", std::move(mailboxes)},
-      {"mailbox_memory",
-       llvm::json::Object{{"device", intAttr(schedule, "mono.device_mailbox_bytes")},
-                          {"peers", intAttr(schedule, "mono.peer_mailbox_bytes")}}},
+      {"mailbox_memory", llvm::json::Object{{"device", intAttr(schedule, kDeviceMailboxBytesAttr)},
+                                            {"peers", intAttr(schedule, kPeerMailboxBytesAttr)}}},
       {"hears_all", schedule->hasAttr(kHearsAllAttr)},
       {"epoch_bytes", watchdogCycles ? watchdogOffset(ctas) + kWatchdogBytes : ctas * 4},
       {"stages", std::move(stages)}};

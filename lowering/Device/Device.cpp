@@ -5,6 +5,7 @@
 #include "lowering/Device/Emitter.h"
 #include "lowering/Manifest.h"
 #include "lowering/Passes.h"
+#include "lowering/Place/Scratch.h"
 #include "mlir/Dialect/AMDGPU/IR/AMDGPUDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
@@ -29,9 +30,7 @@ namespace {
 Type memoryType(OperandOp op) {
   if (op.getElement().getIntOrFloatBitWidth() <= 8)
     return LLVM::LLVMPointerType::get(op.getContext(), 1);
-  int64_t elements = 1;
-  for (int64_t size : staticValues(op.getShape()))
-    elements *= size;
+  int64_t elements = llvm::product_of(staticValues(op.getShape()));
   auto space = gpu::AddressSpaceAttr::get(op.getContext(), gpu::AddressSpace::Global);
   return MemRefType::get({elements}, op.getElement(), MemRefLayoutAttrInterface{}, space);
 }
@@ -47,7 +46,7 @@ gpu::GPUFuncOp createKernel(OpBuilder &builder, ScheduleOp schedule) {
   arguments.append({global, constant, global, builder.getI32Type()});
 
   SmallVector<Type> workgroup;
-  if (int64_t bytes = schedule->getAttrOfType<IntegerAttr>("mono.lds_bytes").getInt()) {
+  if (int64_t bytes = schedule->getAttrOfType<IntegerAttr>(kLdsBytesAttr).getInt()) {
     auto space = gpu::AddressSpaceAttr::get(context, gpu::AddressSpace::Workgroup);
     workgroup.push_back(
         MemRefType::get({bytes}, builder.getI8Type(), MemRefLayoutAttrInterface{}, space));
@@ -67,7 +66,7 @@ gpu::GPUFuncOp createKernel(OpBuilder &builder, ScheduleOp schedule) {
 
 /// All memory has its place.
 LogicalResult expectPlaced(ScheduleOp schedule) {
-  if (schedule->hasAttr("mono.lds_bytes"))
+  if (schedule->hasAttr(kLdsBytesAttr))
     return success();
   return schedule.emitError() << "expected a placed schedule; run --mono-place-memory first";
 }

@@ -3,8 +3,17 @@
 #pragma once
 
 #include "mlir/IR/BuiltinTypes.h"
+#include <algorithm>
 
 namespace mono {
+
+/// The largest divisor of `value` that is at most `limit`; 1 if there is none above.
+constexpr int64_t largestDivisor(int64_t value, int64_t limit) {
+  for (int64_t divisor = std::min(value, limit); divisor > 1; --divisor)
+    if (value % divisor == 0)
+      return divisor;
+  return 1;
+}
 
 /// Thread t holds elements (chunk * threads + t) * width .. + width of the flattened tensor, in
 /// `chunks` vectors of `width` elements.

@@ -1,7 +1,6 @@
 // Contractions: weights from memory, activations from memory or LDS, MFMA 16x16x32 bf16, and the
 // sum over the wavefronts that share the depth.
 #include "lowering/Device/Emitter.h"
-#include "lowering/Device/ProductPlan.h"
 
 #include "dialect/Exprs.h"
 #include "dialect/target/Gfx950.h"
@@ -92,7 +91,7 @@ LogicalResult Emitter::emitContract(ContractOp op) {
       address(offsets, {activationRow, add(share, mul(divide(lane, gfx950::kMfmaN), kLaneShare))},
               {rowStride, 1});
   if (region)
-    willRead(*region.getOffset(), region.getBytes());
+    willRead(rangeOf(region));
   Value memory = region ? ldsView(*region.getOffset(), region.getElement(), region.getBytes() / 2)
                         : operandMemory(operand);
   auto loadActivations = [&](Value step) -> Value {
@@ -161,7 +160,7 @@ void Emitter::sumOverWaves(ContractOp op, ArrayRef<Value> sums, int64_t splitK, 
   // Lane l holds features 4 * (l / 16) ..+ 4 of row l mod 16 of each tile (CDNA4 ISA 7.1.4).
   Value row = modulo(lane, gfx950::kMfmaN);
   SmallVector<Value> made = llvm::map_to_vector(sums, [&](Value sum) { return pinned(sum); });
-  willWrite(scratch, splitK * elements * 4);
+  willWrite({scratch, splitK * elements * 4});
   guard(lessThan(row, rows), [&] {
     Value part = mul(modulo(wave, splitK), elements);
     Value firstColumn = add(mul(divide(wave, splitK), rowTiles * gfx950::kMfmaM),
@@ -175,7 +174,7 @@ void Emitter::sumOverWaves(ContractOp op, ArrayRef<Value> sums, int64_t splitK, 
 
 SmallVector<Value> Emitter::sumOfParts(int64_t scratch, RankedTensorType type, int64_t parts) {
   int64_t elements = type.getNumElements();
-  willRead(scratch, parts * elements * 4);
+  willRead({scratch, parts * elements * 4});
   Distribution d = distributionOf(type);
   SmallVector<Value> chunks;
   for (int64_t chunk = 0; chunk < d.chunks; ++chunk) {

@@ -12,18 +12,14 @@ using namespace mlir;
 
 namespace mono {
 
-/// Rows of a memory: all axes but the last, counted together.
-static int64_t rowsOf(Value memory) {
-  int64_t rows = 1;
-  for (int64_t size : ArrayRef(declaredBy(memory)->shape).drop_back())
-    rows *= size;
-  return rows;
+int64_t rowsOf(Value memory) {
+  return llvm::product_of(ArrayRef(declaredBy(memory)->shape).drop_back());
 }
 
 std::pair<Value, Value> Emitter::rowAndColumn(Value first, int64_t columns, int64_t indices,
                                               int64_t count) {
   Value loaded = ldsLoad(indices, b.getI32Type(), count, divide(first, columns), 1);
-  return {vector::ExtractOp::create(b, loaded, int64_t(0)), modulo(first, columns)};
+  return {frozen(vector::ExtractOp::create(b, loaded, int64_t(0))), modulo(first, columns)};
 }
 
 Value Emitter::loadOrZero(Value valid, VectorType type, function_ref<Value()> load) {
@@ -36,23 +32,32 @@ Value Emitter::loadOrZero(Value valid, VectorType type, function_ref<Value()> lo
       .getResult(0);
 }
 
-void Emitter::storeToRegion(RegionOp region, RankedTensorType type, const Distribution &d,
-                            ArrayRef<Value> chunks) {
-  int64_t elements = region.getBytes() * 8 / type.getElementTypeBitWidth();
+void Emitter::storeToRegion(RegionOp region, Value first, Value vector) {
+  int64_t width = cast<VectorType>(vector.getType()).getNumElements();
+  int64_t elements = region.getBytes() * 8 / region.getElement().getIntOrFloatBitWidth();
+  SmallVector<int64_t> shape = staticValues(region.getShape());
   SmallVector<int64_t> strides = memoryStrides(region.getResult());
-  willWrite(*region.getOffset(), region.getBytes());
+  auto store = [&](Value linear, Value some) {
+    ldsStore(*region.getOffset(), elements, address({}, unflatten(linear, shape), strides), some);
+  };
+  // What follows each other in a box of fewer axes may be in several rows here.
+  if (shape.back() % width == 0)
+    return store(first, vector);
+  for (int64_t i = 0; i < width; ++i)
+    store(add(first, i), single(vector::ExtractOp::create(b, vector, i)));
+}
+
+void Emitter::storeToRegion(RegionOp region, const Distribution &d, ArrayRef<Value> chunks) {
+  willWrite(rangeOf(region));
   for (auto [chunk, value] : llvm::enumerate(chunks))
-    forOwners(d, chunk, [&, value = value](Value first) {
-      ldsStore(*region.getOffset(), elements,
-               address({}, unflatten(first, type.getShape()), strides), value);
-    });
+    forOwners(d, chunk, [&, value = value](Value first) { storeToRegion(region, first, value); });
 }
 
 Value Emitter::firstEqual(Value indices, int64_t places, int64_t count, int64_t base,
                           Value otherwise) {
   Type type = indices.getType();
   auto splat = [&](Value scalar) { return vector::BroadcastOp::create(b, type, scalar); };
-  willRead(places, count * 4);
+  willRead({places, count * 4});
   Value result = otherwise;
   // Backwards, so that the first stays.
   for (int64_t end = count; end > 0;) {
@@ -113,7 +118,7 @@ LogicalResult Emitter::gatherSingle(GatherOp op) {
   int64_t count = rowsOf(op.getSource()) * declaredBy(op.getSource())->shape.back();
   auto region = op.getSource().getDefiningOp<RegionOp>();
   if (region)
-    willRead(*region.getOffset(), region.getBytes());
+    willRead(rangeOf(region));
   SmallVector<int64_t> strides = memoryStrides(op.getSource());
   SmallVector<int64_t> shape = declaredBy(op.getSource())->shape;
   auto one = VectorType::get({1}, element);
@@ -121,7 +126,7 @@ LogicalResult Emitter::gatherSingle(GatherOp op) {
   for (Value indices : inRegisters(op.getRows())) {
     SmallVector<Value> elements;
     for (int64_t i = 0; i < cast<VectorType>(indices.getType()).getNumElements(); ++i) {
-      Value index = vector::ExtractOp::create(b, indices, i);
+      Value index = frozen(vector::ExtractOp::create(b, indices, i));
       Value valid = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, index, constantI32(count));
       Value loaded = loadOrZero(valid, one, [&]() -> Value {
         Value linear = arith::IndexCastUIOp::create(b, b.getIndexType(), index);
@@ -150,11 +155,11 @@ LogicalResult Emitter::emitGather(GatherOp op) {
   VectorType vectorType = chunkType(type);
   Distribution d = distributionOf(type);
   int64_t indices = op.getFresh() ? indicesWithPlaces(op) : inLds(op.getRows(), scratchOf(op));
-  willRead(indices, count * 4);
+  SmallVector<LdsRange> reads{{indices, count * 4}};
 
   /// Loads of a region's row, or of an operand's.
   auto regionLoader = [&](RegionOp region) {
-    willRead(*region.getOffset(), region.getBytes());
+    reads.push_back(rangeOf(region));
     return [this, region, d, element = source.element](Value row, Value column) mutable -> Value {
       Value at = address({}, {row, column}, {region.getRowStride(), 1});
       return ldsLoad(*region.getOffset(), element,
@@ -175,6 +180,7 @@ LogicalResult Emitter::emitGather(GatherOp op) {
     };
   if (op.getFresh())
     loadFresh = regionLoader(op.getFresh().getDefiningOp<RegionOp>());
+  willTouch(reads, {});
 
   // All loads go out before the first is needed.
   SmallVector<Value> chunks;
@@ -203,7 +209,7 @@ LogicalResult Emitter::emitGather(GatherOp op) {
   if (op.getResult())
     setTile(op.getResult(), std::move(chunks));
   else
-    storeToRegion(op.getRegion().getDefiningOp<RegionOp>(), type, distributionOf(type), chunks);
+    storeToRegion(op.getRegion().getDefiningOp<RegionOp>(), d, chunks);
   return success();
 }
 
@@ -215,7 +221,7 @@ LogicalResult Emitter::emitScatter(ScatterOp op) {
   Distribution d = distributionOf(type);
   SmallVector<Value> chunks(inRegisters(op.getValue()));
   int64_t indices = inLds(op.getRows(), scratchOf(op));
-  willRead(indices, count * 4);
+  willRead({indices, count * 4});
   Value offset = evaluate(op.getOffsets(), op.getOffsetArgs()).front();
   for (auto [chunk, value] : llvm::enumerate(chunks))
     forOwners(d, chunk, [&, value = value](Value first) {

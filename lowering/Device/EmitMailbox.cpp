@@ -104,7 +104,7 @@ SmallVector<Value> Emitter::inWords(Value tensor, int64_t scratch) {
   if (d.width == distributionOf(type).width)
     return SmallVector<Value>(inRegisters(tensor));
   int64_t home = inLds(tensor, scratch);
-  willRead(home, d.elements * type.getElementTypeBitWidth() / 8);
+  willRead({home, ldsBytes(type)});
   SmallVector<Value> chunks;
   for (int64_t chunk = 0; chunk < d.chunks; ++chunk)
     chunks.push_back(
@@ -192,16 +192,13 @@ SmallVector<Value> Emitter::pollAll(MailboxOp mailbox, Value slot, ArrayRef<Valu
 LogicalResult Emitter::emitReceiveRows(ReceiveRowsOp op) {
   auto mailbox = op.getSource().getDefiningOp<MailboxOp>();
   auto region = op.getRegion().getDefiningOp<RegionOp>();
-  SmallVector<int64_t> shape = staticValues(mailbox.getShape());
-  int64_t columns = shape.back(), mailboxRows = 1;
-  for (int64_t size : ArrayRef(shape).drop_back())
-    mailboxRows *= size;
+  int64_t columns = staticValues(mailbox.getShape()).back(), mailboxRows = rowsOf(op.getSource());
   Type element = mailbox.getElement();
   int64_t count = cast<RankedTensorType>(op.getRows().getType()).getNumElements();
   auto type = RankedTensorType::get({count, columns}, element);
   Distribution d = wordsOf(type);
   int64_t indices = inLds(op.getRows(), scratchOf(op));
-  willRead(indices, count * 4);
+  willRead({indices, count * 4});
   Value slot = ownSlot(mailbox);
   int64_t perChunk = d.width / elementsOfWord(element);
 
@@ -226,7 +223,7 @@ LogicalResult Emitter::emitReceiveRows(ReceiveRowsOp op) {
     chunks.push_back(arith::SelectOp::create(b, valid[chunk], value, zero));
   }
   hazards.recordReceive();
-  storeToRegion(region, type, d, chunks);
+  storeToRegion(region, d, chunks);
   return success();
 }
 
@@ -245,18 +242,13 @@ LogicalResult Emitter::emitReceive(ReceiveOp op) {
 
   auto region = op.getRegion() ? op.getRegion().getDefiningOp<RegionOp>() : RegionOp();
   if (region)
-    willWrite(*region.getOffset(), region.getBytes());
+    willWrite(rangeOf(region));
   SmallVector<Value> results;
   /// Turns the payloads of one chunk into its value.
   auto finish = [&](int64_t chunk, ArrayRef<Value> payloads) {
     if (region) {
-      forOwners(d, chunk, [&](Value first) {
-        // The box and the region differ in axes of one element at most.
-        Value at = address({}, unflatten(first, staticValues(region.getShape())),
-                           memoryStrides(region.getResult()));
-        ldsStore(*region.getOffset(), region.getBytes() * 8 / element.getIntOrFloatBitWidth(), at,
-                 unpackWords(payloads, element));
-      });
+      forOwners(d, chunk,
+                [&](Value first) { storeToRegion(region, first, unpackWords(payloads, element)); });
       return;
     }
     if (!op.getSum()) {

@@ -39,7 +39,7 @@ LogicalResult Emitter::emitLoad(LoadOp op) {
   SmallVector<Value> offsets = evaluate(op.getOffsets(), op.getOffsetArgs());
   auto region = op.getSource().getDefiningOp<RegionOp>();
   if (region)
-    willRead(*region.getOffset(), region.getBytes());
+    willRead(rangeOf(region));
   SmallVector<Value> chunks;
   llvm::MaybeAlign alignment = alignmentOf(op.getOffsets(), strides, element, d.width);
   for (int64_t chunk = 0; chunk < d.chunks; ++chunk) {
@@ -67,7 +67,7 @@ LogicalResult Emitter::emitStore(StoreOp op) {
   SmallVector<Value> chunks(inRegisters(op.getValue()));
   auto region = op.getTarget().getDefiningOp<RegionOp>();
   if (region)
-    willWrite(*region.getOffset(), region.getBytes());
+    willWrite(rangeOf(region));
   for (auto [chunk, value] : llvm::enumerate(chunks))
     forOwners(d, chunk, [&, value = value](Value first) {
       Value at = address(offsets, unflatten(first, type.getShape()), strides);

@@ -10,17 +10,13 @@ using namespace mlir;
 
 namespace mono {
 
-static int64_t bytesOf(RankedTensorType type) {
-  return type.getNumElements() * type.getElementTypeBitWidth() / 8;
-}
-
 void Emitter::gatherElements(Value result, Value source, int64_t scratch, bool contiguous,
                              function_ref<SmallVector<Value>(ArrayRef<Value>)> from) {
   auto type = cast<RankedTensorType>(result.getType());
   auto sourceType = cast<RankedTensorType>(source.getType());
   SmallVector<int64_t> strides = stridesOf(sourceType.getShape());
   int64_t home = inLds(source, scratch);
-  willRead(home, bytesOf(sourceType));
+  willRead({home, ldsBytes(sourceType)});
   Distribution d = distributionOf(type);
   auto load = [&](Value linear, int64_t width) {
     Value at = address({}, from(unflatten(linear, type.getShape())), strides);
@@ -83,12 +79,12 @@ LogicalResult Emitter::emitInsert(tensor::InsertSliceOp op) {
   SmallVector<Value> offsets = indexValues(op.getMixedOffsets());
   // A copy of the destination, then the source over it.
   SmallVector<Value> below(inRegisters(op.getDest())), above(inRegisters(op.getSource()));
-  willWrite(scratch, bytesOf(type));
+  willWrite({scratch, ldsBytes(type)});
   Distribution d = distributionOf(type);
   for (auto [chunk, value] : llvm::enumerate(below))
     forOwners(d, chunk,
               [&, value = value](Value first) { ldsStore(scratch, elements, first, value); });
-  willWrite(scratch, bytesOf(type));
+  willWrite({scratch, ldsBytes(type)});
   Distribution from = distributionOf(sourceType);
   for (auto [chunk, value] : llvm::enumerate(above))
     forOwners(from, chunk, [&, value = value](Value first) {
@@ -135,7 +131,21 @@ LogicalResult Emitter::emitTranspose(linalg::TransposeOp op) {
   return success();
 }
 
+/// The body of a tensor.generate is scalar arithmetic on the indices and on scalars of the stage.
+static LogicalResult verifyBody(tensor::GenerateOp op) {
+  for (Operation &inner : op.getBody().front().without_terminator())
+    if (inner.getNumRegions() > 0 || !isMemoryEffectFree(&inner) ||
+        llvm::any_of(inner.getOperandTypes(), llvm::IsaPred<ShapedType>))
+      return inner.emitError() << "expected scalar arithmetic in a tensor.generate, but got '"
+                               << inner.getName()
+                               << "'; elements of a tensor at computed places are what mono.gather "
+                                  "reads from an operand or a region";
+  return success();
+}
+
 LogicalResult Emitter::emitGenerate(tensor::GenerateOp op) {
+  if (failed(verifyBody(op)))
+    return failure();
   auto type = cast<RankedTensorType>(op.getType());
   Distribution d = distributionOf(type);
   Block &body = op.getBody().front();

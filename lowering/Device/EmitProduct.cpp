@@ -111,9 +111,7 @@ bool ProductEmitter::canTranspose() {
 }
 
 void ProductEmitter::emit() {
-  for (RegionOp region : {left.region, right.region})
-    e.willRead(*region.getOffset(), region.getBytes());
-  e.willWrite(scratch, plan.scratchBytes());
+  e.willTouch({rangeOf(left.region), rangeOf(right.region)}, {{scratch, plan.scratchBytes()}});
   int64_t waves = e.threadCount / gfx950::kWaveSize;
   // The number of the wavefront is a scalar, so all its lanes go round together: MFMA and the
   // transpose read need them all.

@@ -92,7 +92,7 @@ void RadixSelectEmitter::emit() {
   keys = SmallVector<Value>(e.inRegisters(op.getKey()));
   if (op.getPayload())
     payload = SmallVector<Value>(e.inRegisters(op.getPayload()));
-  e.willWrite(scratch, plan.bytes);
+  e.willWrite({scratch, plan.bytes});
   clear();
   for (int64_t row = 0; row < plan.rows; ++row)
     selectRow(row);
@@ -258,7 +258,8 @@ void RadixSelectEmitter::place(int64_t row, ArrayRef<Chunk> chunks) {
   e.barrier();
   onFirstWave([&] { sumShares(shares); });
   e.barrier();
-  e.willWrite(scratch + plan.indices, plan.bytes - plan.indices);
+  e.willTouch({{scratch + plan.found, plan.indices - plan.found}},
+              {{scratch + plan.indices, plan.bytes - plan.indices}});
   // Read anew, so that what each key compared like is not kept in scalar registers meanwhile.
   threshold = loadThreshold();
   for (auto [number, chunk] : llvm::enumerate(chunks)) {

@@ -17,9 +17,6 @@ using namespace mlir;
 
 namespace mono {
 
-/// Codes of a row that a lane holds in one piece, E4M3 and bytes alike.
-static constexpr int64_t kLaneBytes = 16;
-
 /// Eight weights as bf16: `number` of the lane's pieces of 8. E2M1 and E4M3 times a power of two
 /// are exact within the range of bf16.
 static Value widen(ImplicitLocOpBuilder &b, Value codes, int64_t number, bool fp4, Value scale) {
@@ -190,16 +187,17 @@ LogicalResult Emitter::emitScaledContract(ContractOp op) {
   auto region = op.getSource().getDefiningOp<RegionOp>();
   std::optional<int64_t> map;
   int64_t mapBytes = 0;
+  SmallVector<LdsRange> reads{rangeOf(region)};
   if (op.getRows()) {
-    mapBytes = cast<RankedTensorType>(op.getRows().getType()).getNumElements() * 4;
+    mapBytes = ldsBytes(op.getRows().getType());
     map = inLds(op.getRows(), scratch);
-    willRead(*map, mapBytes);
+    reads.push_back({*map, mapBytes});
   }
-  willRead(*region.getOffset(), region.getBytes());
-  if (auto scales = op.getScales() ? op.getScales().getDefiningOp<RegionOp>() : RegionOp())
-    willRead(*scales.getOffset(), scales.getBytes());
+  if (op.getScales())
+    reads.push_back(rangeOf(op.getScales().getDefiningOp<RegionOp>()));
   if (stream.list)
-    willRead(*stream.list, stream.op.getGroupCount() * 4);
+    reads.push_back({*stream.list, stream.op.getGroupCount() * 4});
+  willTouch(reads, {});
 
   auto sumType = VectorType::get({4}, b.getF32Type());
   Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(sumType)));

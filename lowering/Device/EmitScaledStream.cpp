@@ -19,8 +19,7 @@ namespace mono {
 /// Pieces a wavefront may have in flight over all row tiles: 8 KiB a wavefront, 64 KiB a workgroup.
 static constexpr int64_t kMaxPiecesInFlight = 8;
 
-/// What a lane holds of a tile in memory, a piece, and the tile's bytes.
-static constexpr int64_t kLaneBytes = 16;
+/// A tile in memory, a piece of each lane.
 static constexpr int64_t kPieceBytes = kLaneBytes * gfx950::kWaveSize;
 
 static SmallVector<int64_t> shapeOf(Value operand) {
@@ -29,14 +28,15 @@ static SmallVector<int64_t> shapeOf(Value operand) {
 
 Value Emitter::leadingEntries(int64_t list, int64_t count, int64_t bound) {
   auto i32 = b.getI32Type(), i64 = b.getI64Type();
-  willRead(list, count * 4);
+  willRead({list, count * 4});
   Value total = constant(0);
   Value goesOn = arith::ConstantIntOp::create(b, b.getI1Type(), 1);
   for (int64_t first = 0; first < count; first += gfx950::kWaveSize) {
     Value index = add(lane, first);
     Value inside = lessThan(index, count);
     Value clamped = arith::MinUIOp::create(b, index, constant(count - 1));
-    Value entry = vector::ExtractOp::create(b, ldsLoad(list, i32, count, clamped, 1), int64_t(0));
+    Value entry =
+        frozen(vector::ExtractOp::create(b, ldsLoad(list, i32, count, clamped, 1), int64_t(0)));
     Value valid = arith::AndIOp::create(
         b, inside, arith::CmpIOp::create(b, arith::CmpIPredicate::ult, entry, constantI32(bound)));
     // Trailing ones of the ballot are leading entries; all 64 lanes valid: the list may go on.

@@ -123,12 +123,12 @@ private:
 
 void WaveSelectEmitter::emit() {
   keys = e.inLds(op.getKey(), scratch + plan.keys);
-  e.willRead(keys, elements() * 4);
+  SmallVector<LdsRange> reads{{keys, elements() * 4}};
   if (op.getPayload()) {
     payload = e.inLds(op.getPayload(), scratch + plan.payload);
-    e.willRead(payload, elements() * 4);
+    reads.push_back({payload, elements() * 4});
   }
-  e.willWrite(scratch + plan.indices, plan.bytes - plan.indices);
+  e.willTouch(reads, {{scratch + plan.indices, plan.bytes - plan.indices}});
   {
     auto loop = scf::ForOp::create(b, e.wave, e.constant(plan.rows),
                                    e.constant(e.threadCount / gfx950::kWaveSize));

@@ -57,6 +57,20 @@ LogicalResult Emitter::verifyHasCode(Operation *op) {
                             "log, log1p, round, roundeven, rsqrt, sqrt, tanh and trunc there";
 }
 
+/// Integer ops that are undefined for some divisors.
+static bool isDivision(Operation *op) {
+  return isa<arith::DivUIOp, arith::DivSIOp, arith::RemUIOp, arith::RemSIOp, arith::CeilDivUIOp,
+             arith::CeilDivSIOp, arith::FloorDivSIOp>(op);
+}
+
+Value Emitter::ownersOrOne(const Distribution &d, int64_t chunk, Value value) {
+  if (d.full(chunk))
+    return value;
+  Value owner = lessThan(mul(add(thread, chunk * d.threads), d.width), d.elements);
+  TypedAttr one = b.getOneAttr(value.getType());
+  return arith::SelectOp::create(b, owner, value, arith::ConstantOp::create(b, one));
+}
+
 LogicalResult Emitter::emitElementwise(Operation *op) {
   SmallVector<ArrayRef<Value>> operands;
   for (Value operand : op->getOperands())
@@ -66,11 +80,13 @@ LogicalResult Emitter::emitElementwise(Operation *op) {
   SmallVector<Type> types = llvm::map_to_vector(op->getResultTypes(), [&](Type type) -> Type {
     return chunkType(cast<RankedTensorType>(type));
   });
-  int64_t chunks = distributionOf(cast<RankedTensorType>(op->getResult(0).getType())).chunks;
-  for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+  Distribution d = distributionOf(cast<RankedTensorType>(op->getResult(0).getType()));
+  for (int64_t chunk = 0; chunk < d.chunks; ++chunk) {
     SmallVector<Value> inputs;
     for (auto [operand, values] : llvm::zip_equal(op->getOperands(), operands))
       inputs.push_back(values.empty() ? scalars.lookup(operand) : values[chunk]);
+    if (isDivision(op))
+      inputs[1] = ownersOrOne(d, chunk, inputs[1]);
     if (op->getDialect()->getNamespace() == "math" && op->getNumResults() == 1) {
       results.front().push_back(emitScalars(b, op, inputs, cast<VectorType>(types.front())));
       continue;
@@ -163,6 +179,30 @@ static Value combine(linalg::ReduceOp op, ImplicitLocOpBuilder &b, Value element
   return mapping.lookupOrDefault(block.getTerminator()->getOperand(0));
 }
 
+/// Threads combine partial results, in an order that is none of the schedule's: the combiner must
+/// be one op that takes a partial result for an element, on its two arguments alone.
+static LogicalResult verifyCombiner(linalg::ReduceOp op) {
+  Block &block = op.getCombiner().front();
+  Operation &combiner = block.front();
+  bool associative =
+      isa<arith::AddFOp, arith::MulFOp, arith::AddIOp, arith::MulIOp, arith::MinimumFOp,
+          arith::MaximumFOp, arith::MinNumFOp, arith::MaxNumFOp, arith::MinSIOp, arith::MaxSIOp,
+          arith::MinUIOp, arith::MaxUIOp, arith::AndIOp, arith::OrIOp, arith::XOrIOp>(combiner) &&
+      llvm::is_contained(combiner.getOperands(), block.getArgument(0)) &&
+      llvm::is_contained(combiner.getOperands(), block.getArgument(1));
+  Operation *wrong = associative ? combiner.getNextNode() : &combiner;
+  if (wrong == block.getTerminator() && associative &&
+      wrong->getOperand(0) == combiner.getResult(0))
+    return success();
+  return wrong->emitError()
+         << "expected a combiner of one op on its two arguments, of arith addf, "
+            "mulf, addi, muli, min..., max..., andi, ori and xori, since it also "
+            "combines partial results, but got '"
+         << wrong->getName()
+         << "'; do what one element needs, a square say, on the whole tensor "
+            "first, then reduce";
+}
+
 LogicalResult Emitter::emitReduce(Operation *operation) {
   auto op = cast<linalg::ReduceOp>(operation);
   if (op.getInputs().size() != 1)
@@ -184,6 +224,8 @@ LogicalResult Emitter::emitReduce(Operation *operation) {
   Type element = type.getElementType();
   if (element.getIntOrFloatBitWidth() != 32)
     return op.emitError() << "expected a reduction of f32 or i32, but got " << element;
+  if (failed(verifyCombiner(op)))
+    return failure();
   RowReduction rows(distributionOf(type));
   int64_t scratch = scratchOf(op);
   if (rows.acrossLanes)
@@ -207,7 +249,7 @@ void Emitter::reduceAcrossLanes(linalg::ReduceOp op, Value init, int64_t scratch
   int64_t rowCount = d.elements / d.columns;
   int64_t partials = rowCount * rows.waves;
   SmallVector<Value> chunks(inRegisters(op.getInputs().front()));
-  willWrite(scratch, partials * 4);
+  willWrite({scratch, partials * 4});
   for (auto [chunk, values] : llvm::enumerate(chunks)) {
     Value sum = withinThread(op, values);
     for (int64_t distance = rows.lanes / 2; distance > 0; distance /= 2) {
@@ -226,7 +268,6 @@ void Emitter::reduceAcrossLanes(linalg::ReduceOp op, Value init, int64_t scratch
       });
     });
   }
-  willRead(scratch, partials * 4);
   foldRows(op, init, scratch, rows.waves, scratch + partials * 4);
 }
 
@@ -235,12 +276,11 @@ void Emitter::reduceRowByThread(linalg::ReduceOp op, Value init, int64_t scratch
   Distribution d = distributionOf(type);
   int64_t parts = d.elements / d.width;
   SmallVector<Value> chunks(inRegisters(op.getInputs().front()));
-  willWrite(scratch, parts * 4);
+  willWrite({scratch, parts * 4});
   for (auto [chunk, values] : llvm::enumerate(chunks))
     forOwners(d, chunk, [&, values = values](Value first) {
       ldsStore(scratch, parts, divide(first, d.width), single(withinThread(op, values)));
     });
-  willRead(scratch, parts * 4);
   foldRows(op, init, scratch, d.columns / d.width, scratch + llvm::alignTo(parts * 4, kLdsAlign));
 }
 
@@ -249,7 +289,7 @@ void Emitter::foldRows(linalg::ReduceOp op, Value init, int64_t from, int64_t pe
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   Type element = type.getElementType();
   int64_t rowCount = type.getNumElements();
-  willWrite(home, rowCount * 4);
+  willTouch({{from, rowCount * perRow * 4}}, {{home, rowCount * 4}});
   auto fold = [&](Value row) {
     Value sum = init;
     for (int64_t i = 0; i < perRow; ++i) {
@@ -277,7 +317,7 @@ LogicalResult Emitter::emitBroadcast(Operation *operation) {
   Type element = to.getElementType();
   Distribution d = distributionOf(to);
   int64_t home = inLds(op.getInput(), scratchOf(op));
-  willRead(home, from.getNumElements() * element.getIntOrFloatBitWidth() / 8);
+  willRead({home, ldsBytes(from)});
 
   bool lastIsAdded = llvm::is_contained(added, to.getRank() - 1);
   SmallVector<int64_t> strides = stridesOf(from.getShape());

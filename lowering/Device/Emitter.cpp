@@ -5,6 +5,7 @@
 #include "dialect/target/Gfx950.h"
 #include "lowering/Check/Boxes.h"
 #include "lowering/Manifest.h"
+#include "lowering/Place/Scratch.h"
 #include "mlir/Dialect/AMDGPU/IR/AMDGPUDialect.h"
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -37,6 +38,9 @@ LogicalResult Emitter::emit() {
         return failure();
     } else if (auto ranksOp = dyn_cast<RanksOp>(op)) {
       scalars[ranksOp.getRank()] = rank;
+    } else if (scratchBytes(&op) > 0) {
+      return op.emitError() << "expected '" << op.getName()
+                            << "' inside a stage: it needs LDS, which only stages have";
     } else if (!isa<OperandOp, MailboxOp, RegionOp>(op) && failed(emitOp(&op))) {
       return failure();
     }
@@ -124,6 +128,9 @@ LogicalResult Emitter::emitStage(StageOp stage) {
   // Task t runs on workgroup (base + t) mod ctas.
   Value first = modulo(add(cta, ctas - base), ctas);
   LdsHazards before = hazards;
+  // Tensors made at schedule level are in every thread's registers. Where a stage puts one in LDS
+  // is known to the workgroups that have a task of it, in its scratch, and in that stage only.
+  llvm::SaveAndRestore outer(tiles);
   LogicalResult result = success();
   if (tasks <= ctas) {
     auto ifOp = scf::IfOp::create(b, lessThan(first, tasks), /*withElseRegion=*/false);
@@ -133,7 +140,7 @@ LogicalResult Emitter::emitStage(StageOp stage) {
   } else {
     auto loop = scf::ForOp::create(b, first, constant(tasks), constant(ctas));
     OpBuilder::InsertionGuard guard(b);
-    result = addHazardsOfTask(stage, loop);
+    result = addHazardsOfTasks(stage, loop);
     b.setInsertionPointToStart(loop.getBody());
     // The addresses of all words that a task waits for are the same in the next one. LLVM would
     // keep them in SGPRs over the loop, and spill.
@@ -141,22 +148,31 @@ LogicalResult Emitter::emitStage(StageOp stage) {
     if (succeeded(result))
       result = emitBody(stage, loop.getInductionVar());
   }
-  hazards.mergeSkipped(before);
+  hazards.merge(before);
   return result;
 }
 
-LogicalResult Emitter::addHazardsOfTask(StageOp stage, scf::ForOp loop) {
-  // The task is emitted to see what it leaves, and dropped again.
-  LdsHazards before = hazards;
-  auto state = std::tuple(barriersToSkip, scalars, tiles, streams, scaledStreams);
-  b.setInsertionPointToStart(loop.getBody());
-  LogicalResult result = emitBody(stage, loop.getInductionVar());
-  std::tie(barriersToSkip, scalars, tiles, streams, scaledStreams) = std::move(state);
-  Operation *end = loop.getBody()->getTerminator();
-  while (Operation *last = end->getPrevNode())
-    last->erase();
-  hazards.mergeSkipped(before);
-  return result;
+LogicalResult Emitter::addHazardsOfTasks(StageOp stage, scf::ForOp loop) {
+  // A task is emitted to see what it leaves, and dropped again. With that pending, barriers stand
+  // elsewhere in the next one, which may leave something else: repeated until nothing is new.
+  auto dropped = [&]() -> FailureOr<LdsHazards> {
+    auto state = std::tuple(barriersToSkip, scalars, tiles, streams, scaledStreams);
+    llvm::SaveAndRestore start(hazards);
+    b.setInsertionPointToStart(loop.getBody());
+    LogicalResult result = emitBody(stage, loop.getInductionVar());
+    std::tie(barriersToSkip, scalars, tiles, streams, scaledStreams) = std::move(state);
+    Operation *end = loop.getBody()->getTerminator();
+    while (Operation *last = end->getPrevNode())
+      last->erase();
+    return failed(result) ? FailureOr<LdsHazards>(failure()) : hazards;
+  };
+  for (;;) {
+    FailureOr<LdsHazards> left = dropped();
+    if (failed(left))
+      return failure();
+    if (!hazards.merge(*left))
+      return success();
+  }
 }
 
 LogicalResult Emitter::emitBody(StageOp stage, Value task) {
@@ -181,7 +197,23 @@ void Emitter::emitMarker(Value task) {
                                 ValueRange{readFirstLane(word)});
 }
 
+void Emitter::fillEmpty(Operation *op) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    Value value = operand.get();
+    if (!value.getDefiningOp<tensor::EmptyOp>() || isShapeOnly(operand) || tiles.contains(value))
+      continue;
+    Type element = cast<RankedTensorType>(value.getType()).getElementType();
+    Value zero = constant(0);
+    if (!element.isIndex())
+      zero = b.createOrFold<arith::BitcastOp>(
+          element,
+          arith::ConstantIntOp::create(b, b.getIntegerType(element.getIntOrFloatBitWidth()), 0));
+    emitSplat(zero, value);
+  }
+}
+
 LogicalResult Emitter::emitOp(Operation *op) {
+  fillEmpty(op);
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<LoadOp>([&](auto o) { return emitLoad(o); })
       .Case<StoreOp>([&](auto o) { return emitStore(o); })
@@ -214,9 +246,13 @@ LogicalResult Emitter::emitOp(Operation *op) {
         if (o->hasTrait<OpTrait::ConstantLike>() &&
             isa<RankedTensorType>(o->getResult(0).getType()))
           return emitConstant(o);
-        if (llvm::any_of(o->getResultTypes(), llvm::IsaPred<RankedTensorType>))
+        if (OpTrait::hasElementwiseMappableTraits(o) &&
+            isa<RankedTensorType>(o->getResult(0).getType()))
           return emitElementwise(o);
-        if (o->getNumRegions() == 0 && isMemoryEffectFree(o)) { // scalar arithmetic
+        bool onScalars =
+            llvm::all_of(o->getOperands(), [&](Value v) { return scalars.contains(v); }) &&
+            llvm::none_of(o->getResultTypes(), llvm::IsaPred<ShapedType>);
+        if (onScalars && o->getNumRegions() == 0 && isMemoryEffectFree(o)) {
           IRMapping mapping;
           for (Value operand : o->getOperands())
             mapping.map(operand, scalars.lookup(operand));
@@ -295,16 +331,12 @@ void Emitter::setTile(Value tensor, int64_t home) {
   tiles[tensor] = {cast<RankedTensorType>(tensor.getType()), {}, home};
 }
 
-static int64_t bytesOf(RankedTensorType type) {
-  return type.getNumElements() * type.getElementTypeBitWidth() / 8;
-}
-
 ArrayRef<Value> Emitter::inRegisters(Value tensor) {
   Tile &t = tile(tensor);
   if (!t.chunks.empty())
     return t.chunks;
   Distribution d = distributionOf(t.type);
-  willRead(*t.home, bytesOf(t.type));
+  willRead({*t.home, ldsBytes(t.type)});
   SmallVector<Value> chunks;
   for (int64_t chunk = 0; chunk < d.chunks; ++chunk)
     chunks.push_back(
@@ -315,7 +347,7 @@ ArrayRef<Value> Emitter::inRegisters(Value tensor) {
 
 void Emitter::toLds(RankedTensorType type, ArrayRef<Value> chunks, int64_t offset) {
   Distribution d = distributionOf(type);
-  willWrite(offset, bytesOf(type));
+  willWrite({offset, ldsBytes(type)});
   for (auto [chunk, value] : llvm::enumerate(chunks))
     forOwners(d, chunk,
               [&, value = value](Value element) { ldsStore(offset, d.elements, element, value); });

@@ -15,6 +15,9 @@
 
 namespace mono {
 
+/// Bytes of weights or activations as codes that a lane holds in one piece: its widest load.
+inline constexpr int64_t kLaneBytes = 16;
+
 /// A tensor spread over the workgroup. It lies in registers (`chunks`), in LDS (`home`), or both;
 /// what is missing is made when it is asked for.
 struct Tile {
@@ -72,12 +75,15 @@ private:
   /// Sets `thread`, `lane` and `wave` from the thread's number.
   void locateThread(mlir::Value id);
   mlir::LogicalResult emitStage(StageOp stage);
-  /// Adds to `hazards` what a task of `stage` leaves pending for the next one on its workgroup.
-  /// `loop` is over its tasks and empty.
-  mlir::LogicalResult addHazardsOfTask(StageOp stage, mlir::scf::ForOp loop);
+  /// Adds to `hazards` what tasks of `stage` leave pending for the next one on their workgroup,
+  /// however many came before. `loop` is over the tasks and empty.
+  mlir::LogicalResult addHazardsOfTasks(StageOp stage, mlir::scf::ForOp loop);
   void emitMarker(mlir::Value task);
   mlir::LogicalResult emitBody(StageOp stage, mlir::Value task);
   mlir::LogicalResult emitOp(mlir::Operation *op);
+  /// Zeros for a tensor.empty whose elements `op` reads: they are undefined, but the same each
+  /// time.
+  void fillEmpty(mlir::Operation *op);
 
   // EmitTensor.cpp: upstream ops on tensors.
   /// Error for an op of `arith` or `math` that has no code on gfx950 without the ROCm device
@@ -124,7 +130,6 @@ private:
   // EmitGather.cpp: rows that a tensor of indices names.
   mlir::LogicalResult emitGather(GatherOp op);
   mlir::LogicalResult emitScatter(ScatterOp op);
-  mlir::LogicalResult emitReceiveRows(ReceiveRowsOp op);
   mlir::LogicalResult gatherSingle(GatherOp op);
   mlir::LogicalResult emitDistinct(DistinctOp op);
   /// The indices of a gather with `or` in LDS, at which places row j of `fresh` is row R + j of a
@@ -141,13 +146,16 @@ private:
   /// `load()` where `valid` holds, zeros elsewhere.
   mlir::Value loadOrZero(mlir::Value valid, mlir::VectorType type,
                          llvm::function_ref<mlir::Value()> load);
-  /// Stores chunks of a [rows, columns] tensor, distributed like this, to a region.
-  void storeToRegion(RegionOp region, mlir::RankedTensorType type, const Distribution &distribution,
+  /// Stores chunks of a tensor of all elements of a region, distributed like this, to the region.
+  void storeToRegion(RegionOp region, const Distribution &distribution,
                      llvm::ArrayRef<mlir::Value> chunks);
+  /// The same for one vector, from element `first` of the region, counted in rows without padding.
+  void storeToRegion(RegionOp region, mlir::Value first, mlir::Value vector);
 
   // EmitMailbox.cpp: tagged words.
   mlir::LogicalResult emitPost(PostOp op);
   mlir::LogicalResult emitReceive(ReceiveOp op);
+  mlir::LogicalResult emitReceiveRows(ReceiveRowsOp op);
   /// The distribution with whole tagged words in each thread.
   Distribution wordsOf(mlir::RankedTensorType type) const;
   /// The tensor's elements in that distribution.
@@ -231,6 +239,10 @@ private:
   ownersOrZero(const Distribution &distribution, int64_t chunk, mlir::TypeRange types,
                llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value)> body);
 
+  /// The vector of a chunk, all ones for the threads that hold no elements. What those hold is a
+  /// filler: where a zero there is undefined behaviour, LLVM would take it that they do not exist.
+  mlir::Value ownersOrOne(const Distribution &distribution, int64_t chunk, mlir::Value vector);
+
   Distribution distributionOf(mlir::RankedTensorType type) const { return {type, threadCount}; }
   mlir::VectorType chunkType(mlir::RankedTensorType type) const;
 
@@ -299,6 +311,14 @@ private:
   llvm::DenseMap<mlir::Value, WeightStream> streams;
   llvm::DenseMap<mlir::Value, ScaledStream> scaledStreams;
 };
+
+/// Where a placed region lies in LDS.
+inline LdsRange rangeOf(RegionOp region) {
+  return {int64_t(*region.getOffset()), region.getBytes()};
+}
+
+/// Rows of an operand, a region or a mailbox: all axes but the last, counted together.
+int64_t rowsOf(mlir::Value memory);
 
 /// Row-major strides of an operand or, with its padding, of a region.
 llvm::SmallVector<int64_t> memoryStrides(mlir::Value memory);

@@ -1,9 +1,11 @@
 // Arithmetic on indices, and LDS with its barriers.
 #include "lowering/Device/KernelBuilder.h"
 
+#include "lowering/Place/Scratch.h"
 #include "mlir/Dialect/AMDGPU/IR/AMDGPUDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -52,6 +54,8 @@ Value KernelBuilder::readFirstLane(Value i32) {
   return ROCDL::ReadfirstlaneOp::create(b, b.getI32Type(), i32);
 }
 
+Value KernelBuilder::frozen(Value scalar) { return LLVM::FreezeOp::create(b, scalar); }
+
 Value KernelBuilder::single(Value scalar) {
   return vector::BroadcastOp::create(b, VectorType::get({1}, scalar.getType()), scalar);
 }
@@ -94,6 +98,19 @@ Value KernelBuilder::ldsView(int64_t offset, Type element, int64_t count) {
   return memref::ViewOp::create(b, type, arena, constant(offset), ValueRange{});
 }
 
+/// A vector with elements of another type, that of its tensor or that in LDS.
+static Value withElements(ImplicitLocOpBuilder &b, Value vector, Type element) {
+  auto type = cast<VectorType>(vector.getType());
+  VectorType to = type.clone(element);
+  if (type == to)
+    return vector;
+  if (type.getElementType().isIndex() || element.isIndex())
+    return arith::IndexCastUIOp::create(b, to, vector);
+  if (element.isInteger(1))
+    return arith::TruncIOp::create(b, to, vector);
+  return arith::ExtUIOp::create(b, to, vector);
+}
+
 /// Bytes an access of `width` elements at a multiple of `width` is aligned to.
 static int64_t accessAlignment(Type element, int64_t width) {
   return std::min<int64_t>(16, width * element.getIntOrFloatBitWidth() / 8);
@@ -101,35 +118,54 @@ static int64_t accessAlignment(Type element, int64_t width) {
 
 Value KernelBuilder::ldsLoad(int64_t offset, Type element, int64_t count, Value index,
                              int64_t width) {
-  auto type = VectorType::get({width}, element);
-  return vector::LoadOp::create(b, type, ldsView(offset, element, count), ValueRange{index},
-                                /*nontemporal=*/false,
-                                llvm::MaybeAlign(accessAlignment(element, width)));
+  Type stored = elementInLds(element);
+  Value loaded = vector::LoadOp::create(
+      b, VectorType::get({width}, stored), ldsView(offset, stored, count), ValueRange{index},
+      /*nontemporal=*/false, llvm::MaybeAlign(accessAlignment(stored, width)));
+  return withElements(b, loaded, element);
 }
 
 void KernelBuilder::ldsStore(int64_t offset, int64_t count, Value index, Value vector) {
   auto type = cast<VectorType>(vector.getType());
-  Type element = type.getElementType();
-  vector::StoreOp::create(b, vector, ldsView(offset, element, count), ValueRange{index},
-                          /*nontemporal=*/false,
-                          llvm::MaybeAlign(accessAlignment(element, type.getNumElements())));
+  Type element = elementInLds(type.getElementType());
+  vector::StoreOp::create(
+      b, withElements(b, vector, element), ldsView(offset, element, count), ValueRange{index},
+      /*nontemporal=*/false, llvm::MaybeAlign(accessAlignment(element, type.getNumElements())));
 }
 
-void KernelBuilder::willRead(int64_t offset, int64_t bytes) {
-  if (hazards.conflicts(offset, bytes, /*write=*/false))
+void KernelBuilder::willTouch(ArrayRef<LdsRange> reads, ArrayRef<LdsRange> writes) {
+  auto conflict = [&](bool write) {
+    return [&, write](LdsRange range) { return hazards.conflicts({range, write}); };
+  };
+  if (llvm::any_of(reads, conflict(/*write=*/false)) ||
+      llvm::any_of(writes, conflict(/*write=*/true)))
     barrier();
-  hazards.record(offset, bytes, /*write=*/false);
+  for (LdsRange range : reads)
+    hazards.record({range, /*write=*/false});
+  for (LdsRange range : writes)
+    hazards.record({range, /*write=*/true});
 }
 
-void KernelBuilder::willWrite(int64_t offset, int64_t bytes) {
-  if (hazards.conflicts(offset, bytes, /*write=*/true))
-    barrier();
-  hazards.record(offset, bytes, /*write=*/true);
+/// s_waitcnt with lgkmcnt(0) and the other counters at their most (CDNA4 ISA 4.4: lgkmcnt is bits
+/// 11:8, vmcnt 15:14 and 3:0, expcnt 6:4).
+static constexpr int32_t kWaitForLds = 0xC07F;
+
+void KernelBuilder::emitBarrier() {
+  // The barrier's own fence asks LLVM (22.1) for this wait, too, but may lose it: at the head of a
+  // loop it is dropped while nothing is known to be pending, and is not made anew when the end of
+  // the loop turns out to leave a store behind (SIInsertWaitcnts, soft waits). One that is written
+  // down stays. The fence keeps the stores in front of it.
+  auto fence = LLVM::FenceOp::create(b, LLVM::AtomicOrdering::release, "workgroup");
+  fence->setDiscardableAttr(
+      LLVM::LLVMDialect::getMmraAttrName(),
+      LLVM::MMRATagAttr::get(b.getContext(), "amdgpu-synchronize-as", "local"));
+  ROCDL::SWaitcntOp::create(b, kWaitForLds);
+  amdgpu::LDSBarrierOp::create(b);
 }
 
 void KernelBuilder::barrier() {
   if (barriersToSkip-- != 0)
-    amdgpu::LDSBarrierOp::create(b);
+    emitBarrier();
   hazards.barrier();
 }
 

@@ -26,6 +26,9 @@ protected:
   mlir::Value toI64(mlir::Value index);
   mlir::Value readFirstLane(mlir::Value i32);
 
+  /// The value, or any one where it is poison (a shift too far, a float out of range): a branch on
+  /// poison, bounds checks of what the schedule computes among them, would be undefined.
+  mlir::Value frozen(mlir::Value scalar);
   mlir::Value single(mlir::Value scalar); ///< as a vector of one element, for LDS accesses
 
   /// Runs `body` for the threads where `condition` holds.
@@ -42,10 +45,15 @@ protected:
   mlir::Value ldsLoad(int64_t offset, mlir::Type element, int64_t count, mlir::Value index,
                       int64_t width);
   void ldsStore(int64_t offset, int64_t count, mlir::Value index, mlir::Value vector);
-  /// Says that the workgroup is about to read or write bytes of LDS; puts a barrier if needed.
-  void willRead(int64_t offset, int64_t bytes);
-  void willWrite(int64_t offset, int64_t bytes);
+  /// Says which bytes of LDS the workgroup reads and writes next; puts one barrier in front of all
+  /// of it if any of it needs one. What is announced must be emitted before anything else is: the
+  /// barrier of a later announcement ends what came before it, emitted or not.
+  void willTouch(llvm::ArrayRef<LdsRange> reads, llvm::ArrayRef<LdsRange> writes);
+  void willRead(LdsRange range) { willTouch(range, {}); }
+  void willWrite(LdsRange range) { willTouch({}, range); }
   void barrier();
+  /// A barrier behind which all wavefronts see what each has stored to LDS in front of it.
+  void emitBarrier();
 
   mlir::ImplicitLocOpBuilder b;
   mlir::Value arena; ///< memref<Nxi8, workgroup>

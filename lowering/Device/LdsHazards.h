@@ -8,18 +8,32 @@
 
 namespace mono {
 
+/// Bytes of LDS.
+struct LdsRange {
+  int64_t offset, bytes;
+
+  bool overlaps(LdsRange other) const {
+    return offset < other.offset + other.bytes && other.offset < offset + bytes;
+  }
+  bool operator==(const LdsRange &other) const = default;
+};
+
 class LdsHazards {
 public:
-  /// True if a barrier must come before an access to these bytes.
-  bool conflicts(int64_t offset, int64_t bytes, bool write) const {
-    for (const Pending &p : pending)
-      if ((write || p.write) && offset < p.offset + p.bytes && p.offset < offset + bytes)
-        return true;
-    return false;
+  struct Access {
+    LdsRange range;
+    bool write;
+    bool operator==(const Access &other) const = default;
+  };
+
+  /// True if a barrier must come before this access.
+  bool conflicts(Access access) const {
+    return llvm::any_of(pending, [&](const Access &earlier) {
+      return (access.write || earlier.write) && access.range.overlaps(earlier.range);
+    });
   }
 
-  void record(int64_t offset, int64_t bytes, bool write) {
-    Pending access{offset, bytes, write};
+  void record(Access access) {
     if (!llvm::is_contained(pending, access))
       pending.push_back(access);
   }
@@ -34,21 +48,20 @@ public:
     anyReceive = false;
   }
 
-  /// After code that may or may not have run (a stage this workgroup has no task of): its barriers
-  /// do not count, its accesses do.
-  void mergeSkipped(const LdsHazards &before) {
-    for (const Pending &p : before.pending)
-      record(p.offset, p.bytes, p.write);
-    anyReceive |= before.anyReceive;
+  /// Adds what is pending on another way to this point: around code that may not have run (a stage
+  /// this workgroup has no task of), whose barriers do not count and whose accesses do, or from the
+  /// end of a loop to its start. Returns whether that was news.
+  bool merge(const LdsHazards &other) {
+    size_t before = pending.size();
+    bool newReceive = other.anyReceive && !anyReceive;
+    for (const Access &access : other.pending)
+      record(access);
+    anyReceive |= other.anyReceive;
+    return newReceive || pending.size() > before;
   }
 
 private:
-  struct Pending {
-    int64_t offset, bytes;
-    bool write;
-    bool operator==(const Pending &other) const = default;
-  };
-  llvm::SmallVector<Pending> pending;
+  llvm::SmallVector<Access> pending;
   bool anyReceive = false;
 };
 

@@ -2,18 +2,9 @@
 // placement and code generation agree.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 namespace mono {
-
-/// The largest divisor of `value` that is at most `limit`; 1 if there is none above.
-constexpr int64_t largestDivisor(int64_t value, int64_t limit) {
-  for (int64_t divisor = std::min(value, limit); divisor > 1; --divisor)
-    if (value % divisor == 0)
-      return divisor;
-  return 1;
-}
 
 /// The result [rows, columns] is cut into tiles of 16 x 16. An item of work is one tile of rows, a
 /// block of neighbouring tiles of columns, and a part of the depth; wavefront w takes the items w,

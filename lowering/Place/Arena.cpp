@@ -77,12 +77,13 @@ static int64_t lastUse(Value value, const Program &program) {
 /// The last op that may look into the scratch of `op`: its results can lie there, and its operands,
 /// once they have been stored for it.
 static int64_t lastLook(Operation *op, const Program &program) {
+  SmallVector<Value> values(op->getResults());
+  for (OpOperand &operand : op->getOpOperands())
+    if (!isShapeOnly(operand)) // which ops share a shape says nothing about LDS
+      values.push_back(operand.get());
   int64_t last = program.numberOf(op);
-  for (Value value : llvm::concat<Value>(SmallVector<Value>(op->getResults()),
-                                         SmallVector<Value>(op->getOperands())))
-    // An empty tensor is a shape; which ops share it says nothing about LDS.
-    if (isa<RankedTensorType, StreamType>(value.getType()) &&
-        !value.getDefiningOp<tensor::EmptyOp>())
+  for (Value value : values)
+    if (isa<RankedTensorType, StreamType>(value.getType()))
       last = std::max(last, lastUse(value, program));
   return last;
 }
@@ -95,11 +96,12 @@ static void collectScratch(const Program &program, int64_t stage, ScratchLife li
       continue;
     auto offset = op.getAttrOfType<IntegerAttr>(kScratchAttr);
     bool brief = life == ScratchLife::Ops;
-    pieces.push_back({&op, ("scratch of '" + op.getName().getStringRef() + "'").str(),
-                      padded(bytes), stage, stage,
-                      brief ? program.numberOf(&op) : program.firstOp(stage),
-                      brief ? lastLook(&op, program) : program.lastOp(stage), /*pinned=*/false,
-                      offset ? offset.getInt() : 0});
+    pieces.push_back(
+        {&op, ("scratch of '" + op.getName().getStringRef() + "'").str(), padded(bytes), stage,
+         stage, brief ? program.numberOf(&op) : program.firstOp(stage),
+         // Another stage puts a tensor of the schedule level in its own scratch.
+         brief ? std::min(lastLook(&op, program), program.lastOp(stage)) : program.lastOp(stage),
+         /*pinned=*/false, offset ? offset.getInt() : 0});
   }
 }
 

@@ -129,8 +129,8 @@ LogicalResult placeLds(ScheduleOp schedule) {
   for (const Piece &piece : pieces)
     piece.op->setAttr(isa<RegionOp>(piece.op) ? "offset" : kScratchAttr,
                       builder.getI64IntegerAttr(piece.offset));
-  schedule->setAttr("mono.lds_bytes", builder.getI64IntegerAttr(peak));
-  schedule->setAttr("mono.lds_lower_bound", builder.getI64IntegerAttr(most.bytes));
+  schedule->setAttr(kLdsBytesAttr, builder.getI64IntegerAttr(peak));
+  schedule->setAttr(kLdsLowerBoundAttr, builder.getI64IntegerAttr(most.bytes));
   return success();
 }
 
@@ -162,8 +162,8 @@ LogicalResult placeMailboxes(ScheduleOp schedule) {
                                  << "' (32-bit offsets), but with mailbox '" << mailbox.getName()
                                  << "' there are " << next * (isPeers ? peerSlots : 1);
   }
-  schedule->setAttr("mono.device_mailbox_bytes", builder.getI64IntegerAttr(device));
-  schedule->setAttr("mono.peer_mailbox_bytes", builder.getI64IntegerAttr(peers * peerSlots));
+  schedule->setAttr(kDeviceMailboxBytesAttr, builder.getI64IntegerAttr(device));
+  schedule->setAttr(kPeerMailboxBytesAttr, builder.getI64IntegerAttr(peers * peerSlots));
   return success();
 }
 

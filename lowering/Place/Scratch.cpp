@@ -15,9 +15,22 @@ using namespace mlir;
 
 namespace mono {
 
-static int64_t bytesOf(Type type) {
+Type elementInLds(Type element) {
+  if (element.isInteger(1))
+    return IntegerType::get(element.getContext(), 8);
+  return element.isIndex() ? IntegerType::get(element.getContext(), 32) : element;
+}
+
+int64_t ldsBytes(Type type) {
   auto tensor = cast<RankedTensorType>(type);
-  return tensor.getNumElements() * tensor.getElementTypeBitWidth() / 8;
+  Type element = elementInLds(tensor.getElementType());
+  return tensor.getNumElements() * element.getIntOrFloatBitWidth() / 8;
+}
+
+bool isShapeOnly(OpOperand &operand) {
+  Operation *op = operand.getOwner();
+  return isa<linalg::LinalgOp>(op) && operand.get().getDefiningOp<tensor::EmptyOp>() &&
+         cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
 }
 
 int64_t scratchBytes(Operation *op) {
@@ -27,17 +40,17 @@ int64_t scratchBytes(Operation *op) {
       // The row of each group, then one partial sum of the result for each group of wavefronts that
       // shares the depth.
       .Case<ContractOp>([&](ContractOp o) {
-        int64_t map = o.getRows() ? bytesOf(o.getRows().getType()) : 0;
+        int64_t map = o.getRows() ? ldsBytes(o.getRows().getType()) : 0;
         return llvm::alignTo(map, kLdsAlign) +
-               bytesOf(o.getType()) * o.getWeights().getDefiningOp<StreamOp>().getSplitK();
+               ldsBytes(o.getType()) * o.getWeights().getDefiningOp<StreamOp>().getSplitK();
       })
       // The list of groups.
       .Case<StreamOp>(
-          [](StreamOp o) { return o.getGroups() ? bytesOf(o.getGroups().getType()) : 0; })
+          [](StreamOp o) { return o.getGroups() ? ldsBytes(o.getGroups().getType()) : 0; })
       // Codes, to put words together.
       .Case<PostOp>([](PostOp o) {
         auto type = cast<RankedTensorType>(o.getValue().getType());
-        return type.getElementTypeBitWidth() == 8 ? bytesOf(type) : 0;
+        return type.getElementTypeBitWidth() == 8 ? ldsBytes(type) : 0;
       })
       .Case<ProductOp>([&](ProductOp o) {
         SmallVector<int64_t> shape = o.getResultShape();
@@ -48,34 +61,34 @@ int64_t scratchBytes(Operation *op) {
       .Case<linalg::ReduceOp>([&](linalg::ReduceOp o) -> int64_t {
         auto input = cast<RankedTensorType>(o.getInputs().front().getType());
         RowReduction rows(Distribution(input, threads));
-        int64_t result = bytesOf(o->getResult(0).getType());
+        int64_t result = ldsBytes(o->getResult(0).getType());
         if (rows.acrossLanes)
           return result * (1 + rows.partialsPerRow());
-        int64_t parts = bytesOf(input) / Distribution(input, threads).width;
+        int64_t parts = ldsBytes(input) / Distribution(input, threads).width;
         return llvm::alignTo(parts, kLdsAlign) + result;
       })
       .Case<linalg::BroadcastOp>(
-          [&](linalg::BroadcastOp o) { return bytesOf(o.getInput().getType()); })
+          [&](linalg::BroadcastOp o) { return ldsBytes(o.getInput().getType()); })
       // The tensor whose elements move to other threads.
       .Case<tensor::ExtractSliceOp, linalg::TransposeOp>(
-          [](auto o) { return bytesOf(o->getOperand(0).getType()); })
+          [](auto o) { return ldsBytes(o->getOperand(0).getType()); })
       // The same, but in flat order: threads that hold equally long runs keep theirs.
       .Case<tensor::CollapseShapeOp, tensor::ExpandShapeOp>([&](auto o) {
         auto from = cast<RankedTensorType>(o.getSrcType());
         auto to = cast<RankedTensorType>(o->getResult(0).getType());
         bool stays = Distribution(from, threads).width == Distribution(to, threads).width;
-        return stays ? 0 : bytesOf(from);
+        return stays ? 0 : ldsBytes(from);
       })
-      .Case<tensor::InsertSliceOp>([](tensor::InsertSliceOp o) { return bytesOf(o.getType()); })
+      .Case<tensor::InsertSliceOp>([](tensor::InsertSliceOp o) { return ldsBytes(o.getType()); })
       // The indices, which every thread may need.
-      .Case<ScatterOp, ReceiveRowsOp>([](auto o) { return bytesOf(o.getRows().getType()); })
+      .Case<ScatterOp, ReceiveRowsOp>([](auto o) { return ldsBytes(o.getRows().getType()); })
       // And the places that each of them is compared with.
       .Case<GatherOp>([](GatherOp o) {
-        int64_t rows = bytesOf(o.getRows().getType());
-        return o.getPlaces() ? llvm::alignTo(rows, kLdsAlign) + bytesOf(o.getPlaces().getType())
+        int64_t rows = ldsBytes(o.getRows().getType());
+        return o.getPlaces() ? llvm::alignTo(rows, kLdsAlign) + ldsBytes(o.getPlaces().getType())
                              : rows;
       })
-      .Case<DistinctOp>([](DistinctOp o) { return bytesOf(o.getType()); })
+      .Case<DistinctOp>([](DistinctOp o) { return ldsBytes(o.getType()); })
       .Case<SelectOp>([&](SelectOp o) { return SelectPlan(o, threads).bytes; })
       .Default([](Operation *) { return 0; });
 }
@@ -86,10 +99,8 @@ int64_t scratchOf(Operation *op) {
 }
 
 int64_t slotBytes(MailboxOp mailbox) {
-  int64_t elements = 1;
-  for (int64_t size : staticValues(mailbox.getShape()))
-    elements *= size;
-  return elements * mailbox.getElement().getIntOrFloatBitWidth() / 32 * 8;
+  return llvm::product_of(staticValues(mailbox.getShape())) *
+         mailbox.getElement().getIntOrFloatBitWidth() / 32 * 8;
 }
 
 } // namespace mono

@@ -108,11 +108,14 @@ private:
                      const Params &params) {
     CompileOptions compileOptions;
     compileOptions.params = params;
+    std::string diagnostics; // told with an error only: a test may well leave a region unread
+    llvm::raw_string_ostream stream(diagnostics);
+    compileOptions.diagnostics = &stream;
     auto compiled =
         compile(llvm::MemoryBuffer::getMemBufferCopy(schedule, MONO_SOURCE_DIR "/test.mlir"),
                 compileOptions);
     if (!compiled)
-      return compiled.takeError();
+      return llvm::createStringError(llvm::toString(compiled.takeError()) + "\n" + diagnostics);
     resources = compiled->resources;
     codeObject = std::move(compiled->output);
     return load(options);

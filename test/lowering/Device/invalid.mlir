@@ -141,3 +141,135 @@ mono.schedule @remainder target("gfx950") grid(1 x 64) {
     %y = arith.remf %x, %x : tensor<64xf32>
   }
 }
+
+// -----
+
+// The combiner also combines partial results: of those it would take the square again.
+mono.schedule @square_in_the_combiner target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [4, 64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %x = mono.load %a[0, 0] [4, 64] : tensor<4x64xf32>
+    %init = arith.constant dense<0.0> : tensor<4xf32>
+    %y = linalg.reduce ins(%x : tensor<4x64xf32>) outs(%init : tensor<4xf32>) dimensions = [1]
+      (%in: f32, %sum: f32) {
+        // expected-error @below {{expected a combiner of one op on its two arguments, of arith addf, mulf, addi, muli, min..., max..., andi, ori and xori, since it also combines partial results, but got 'arith.mulf'; do what one element needs, a square say, on the whole tensor first, then reduce}}
+        %square = arith.mulf %in, %in : f32
+        %s = arith.addf %square, %sum : f32
+        linalg.yield %s : f32
+      }
+  }
+}
+
+// -----
+
+mono.schedule @bounded_sum target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [4, 64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %x = mono.load %a[0, 0] [4, 64] : tensor<4x64xf32>
+    %most = arith.constant 2.0 : f32
+    %init = arith.constant dense<0.0> : tensor<4xf32>
+    %y = linalg.reduce ins(%x : tensor<4x64xf32>) outs(%init : tensor<4xf32>) dimensions = [1]
+      (%in: f32, %sum: f32) {
+        %s = arith.addf %in, %sum : f32
+        // expected-error @below {{since it also combines partial results, but got 'arith.minimumf'}}
+        %bounded = arith.minimumf %s, %most : f32
+        linalg.yield %bounded : f32
+      }
+  }
+}
+
+// -----
+
+mono.schedule @difference target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [4, 64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %x = mono.load %a[0, 0] [4, 64] : tensor<4x64xf32>
+    %init = arith.constant dense<0.0> : tensor<4xf32>
+    // expected-error @below {{since it also combines partial results, but got 'arith.subf'}}
+    %y = linalg.reduce { arith.subf } ins(%x : tensor<4x64xf32>) outs(%init : tensor<4xf32>) dimensions = [1]
+  }
+}
+
+// -----
+
+mono.schedule @last_element target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [4, 64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %x = mono.load %a[0, 0] [4, 64] : tensor<4x64xf32>
+    %init = arith.constant dense<0.0> : tensor<4xf32>
+    %y = linalg.reduce ins(%x : tensor<4x64xf32>) outs(%init : tensor<4xf32>) dimensions = [1]
+      (%in: f32, %sum: f32) {
+        // expected-error @below {{since it also combines partial results, but got 'linalg.yield'}}
+        linalg.yield %in : f32
+      }
+  }
+}
+
+// -----
+
+mono.schedule @one_element target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %x = mono.load %a[0] [64] : tensor<64xf32>
+    %zero = arith.constant 0 : index
+    // expected-error @below {{'tensor.extract' is not supported in a stage}}
+    %e = tensor.extract %x[%zero] : tensor<64xf32>
+  }
+}
+
+// -----
+
+mono.schedule @size_of_an_axis target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %x = mono.load %a[0] [64] : tensor<64xf32>
+    %zero = arith.constant 0 : index
+    // expected-error @below {{'tensor.dim' is not supported in a stage}}
+    %n = tensor.dim %x, %zero : tensor<64xf32>
+  }
+}
+
+// -----
+
+mono.schedule @from_scalars target("gfx950") grid(1 x 64) {
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %one = arith.constant 1.0 : f32
+    // expected-error @below {{'tensor.from_elements' is not supported in a stage}}
+    %x = tensor.from_elements %one, %one : tensor<2xf32>
+  }
+}
+
+// -----
+
+mono.schedule @fill target("gfx950") grid(1 x 64) {
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %one = arith.constant 1.0 : f32
+    %e = tensor.empty() : tensor<2xf32>
+    // expected-error @below {{'linalg.fill' is not supported in a stage}}
+    %x = linalg.fill ins(%one : f32) outs(%e : tensor<2xf32>) -> tensor<2xf32>
+  }
+}
+
+// -----
+
+mono.schedule @elements_in_a_body target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %x = mono.load %a[0] [64] : tensor<64xf32>
+    %y = tensor.generate {
+    ^bb0(%i : index):
+      // expected-error @below {{expected scalar arithmetic in a tensor.generate, but got 'tensor.extract'; elements of a tensor at computed places are what mono.gather reads from an operand or a region}}
+      %e = tensor.extract %x[%i] : tensor<64xf32>
+      tensor.yield %e : f32
+    } : tensor<64xf32>
+  }
+}
+
+// -----
+
+mono.schedule @moved_at_schedule_level target("gfx950") grid(1 x 64) {
+  %c = arith.constant dense<2.0> : tensor<8xf32>
+  %e = tensor.empty() : tensor<16x8xf32>
+  // expected-error @below {{expected 'linalg.broadcast' inside a stage: it needs LDS, which only stages have}}
+  %b = linalg.broadcast ins(%c : tensor<8xf32>) outs(%e : tensor<16x8xf32>) dimensions = [0]
+}

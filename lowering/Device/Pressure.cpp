@@ -1,0 +1,71 @@
+// Lifetimes of tensors in the stages of a schedule.
+#include "lowering/Device/Pressure.h"
+
+#include "dialect/target/Gfx950.h"
+#include "lowering/Device/Distribution.h"
+#include "lowering/Place/Scratch.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+
+namespace mono {
+
+/// Registers of a wavefront's tiles of 16 rows: 16 bytes of weights or four sums a lane each.
+static int64_t registersOfTiles(StreamOp op, int64_t threads) {
+  int64_t waves = threads / gfx950::kWaveSize;
+  return 4 * (op.getRowCount() / gfx950::kMfmaM / (waves / op.getSplitK()));
+}
+
+/// Registers a thread needs for a value; none for scalars, and for tensors of one number.
+static int64_t registersOf(Value value, int64_t threads) {
+  if (auto stream = value.getDefiningOp<StreamOp>())
+    return registersOfTiles(stream, threads);
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  Operation *op = value.getDefiningOp();
+  if (!type || !op || op->hasTrait<OpTrait::ConstantLike>() ||
+      isa<tensor::EmptyOp, tensor::SplatOp>(op))
+    return 0;
+  Distribution d(type, threads);
+  int64_t bits = elementInLds(type.getElementType()).getIntOrFloatBitWidth();
+  return d.chunks * llvm::divideCeil(d.width * bits, 32);
+}
+
+static std::string placeOf(Operation *op) {
+  auto line = op->getLoc()->findInstanceOf<FileLineColLoc>();
+  if (!line)
+    return {};
+  return llvm::formatv("{0}:{1}", llvm::sys::path::filename(line.getFilename().getValue()),
+                       line.getLine());
+}
+
+/// True if a value of the stage is used by `op` or one behind it.
+static bool isUsedFrom(Operation *op, Value value) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    Operation *inBody = op->getBlock()->findAncestorOpInBlock(*user);
+    return inBody && (inBody == op || op->isBeforeInBlock(inBody));
+  });
+}
+
+RegisterDemand largestRegisterDemand(ScheduleOp schedule) {
+  RegisterDemand most;
+  int64_t threads = schedule.getThreads();
+  for (auto stage : schedule.getBody().front().getOps<StageOp>()) {
+    SmallVector<Value> living;
+    for (Operation &op : stage.getBody().front()) {
+      llvm::erase_if(living, [&](Value value) { return !isUsedFrom(&op, value); });
+      llvm::append_range(living, op.getResults());
+      int64_t registers = 0;
+      if (auto contract = dyn_cast<ContractOp>(op))
+        registers = registersOfTiles(contract.getWeights().getDefiningOp<StreamOp>(), threads);
+      for (Value value : living)
+        registers += registersOf(value, threads);
+      if (registers > most.registers)
+        most = {stage.getName().str(), placeOf(&op), registers};
+    }
+  }
+  return most;
+}
+
+} // namespace mono

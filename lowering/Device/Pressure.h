@@ -1,0 +1,23 @@
+// What a stage asks of the registers, estimated before there is code: for the message when the code
+// spills.
+#pragma once
+
+#include "dialect/Mono.h"
+#include <string>
+
+namespace mono {
+
+/// The stage that holds most in registers at once, and where.
+struct RegisterDemand {
+  std::string stage;
+  std::string place;     ///< "FILE:LINE" of the op at which; empty if the op has no line
+  int64_t registers = 0; ///< 32-bit registers a thread; 0 if no stage needs any
+};
+
+/// An estimate for a bound schedule: each tensor takes the registers of its distribution from the
+/// op that makes it to the last one that uses it, a stream those of one step of its weights, a
+/// contraction those of its sums. Constants, addresses and what else LLVM keeps or makes anew are
+/// not in it.
+RegisterDemand largestRegisterDemand(ScheduleOp schedule);
+
+} // namespace mono
