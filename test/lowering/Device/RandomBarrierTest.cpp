@@ -578,10 +578,16 @@ private:
   int idsOfStage = -1, next = 0;
 };
 
-uint32_t firstSeed = 1, seeds = 24;
+/// Of the seeds that run always, 1 fails if the accesses pending at the start of a loop's task are
+/// those after its first task, 339 if the accesses of one op are recorded one by one.
+constexpr uint32_t kTelling = 339;
+
+uint32_t firstSeed = 1, seeds = 16;
 
 TEST(RandomBarriers, AreWhereTheyMustBe) {
-  for (uint32_t seed = firstSeed; seed < firstSeed + seeds; ++seed) {
+  auto all = llvm::to_vector(llvm::seq(firstSeed, firstSeed + seeds));
+  all.push_back(kTelling);
+  for (uint32_t seed : all) {
     SCOPED_TRACE(testing::Message() << "--first=" << seed);
     RandomSchedule schedule(seed);
     emu::Options options;
