@@ -33,6 +33,53 @@ std::string tensorOf(const Shape &shape, llvm::StringRef element = "f32") {
                        element);
 }
 
+/// An access to a region, by its number.
+struct Access {
+  int region;
+  bool write;
+};
+
+/// What is pending since the last barrier, as sets of regions.
+struct Pending {
+  unsigned reads = 0, writes = 0;
+
+  bool meets(Access access) const {
+    return ((access.write ? reads | writes : writes) >> access.region) & 1;
+  }
+  void record(Access access) { (access.write ? writes : reads) |= 1U << access.region; }
+};
+
+/// What is pending behind accesses with barriers where they are needed, and where that is.
+Pending behind(Pending pending, const std::vector<Access> &accesses, std::vector<bool> &barriers) {
+  barriers.clear();
+  for (Access access : accesses) {
+    barriers.push_back(pending.meets(access));
+    if (barriers.back())
+      pending = {};
+    pending.record(access);
+  }
+  return pending;
+}
+
+/// True of a loop whose barriers are not in the right places if they are found from what comes
+/// before it and from what its first task leaves: what the second leaves is something else. One in
+/// some thousands is.
+bool dependsOnLaterTasks(const std::vector<Access> &before, const std::vector<Access> &task) {
+  std::vector<bool> barriers;
+  Pending start = behind({}, before, barriers), first = behind(start, task, barriers);
+  behind({start.reads | first.reads, start.writes | first.writes}, task, barriers);
+  Pending pending = start;
+  for (int number = 0; number < 3; ++number)
+    for (auto [access, barrier] : llvm::zip_equal(task, barriers)) {
+      if (barrier)
+        pending = {};
+      if (pending.meets(access))
+        return true;
+      pending.record(access);
+    }
+  return false;
+}
+
 /// A few stages whose ops load, store, gather, multiply, select, reduce and move elements of
 /// regions. The second half has regions of its own, so those and scratch areas take bytes over from
 /// the first; stages have no task, one or several on a workgroup.
@@ -61,6 +108,10 @@ public:
         declarations += llvm::formatv(
             "  %{0} = mono.region \"{0}\" [{1:$[, ]}] : {2}\n", region.name,
             llvm::make_range(region.shape.begin(), region.shape.end()), region.element());
+      if (plain && below(2)) {
+        addLoop();
+        continue;
+      }
       addStage(/*initial=*/true);
       for (int more = 1 + below(3); more > 0; --more)
         addStage(/*initial=*/false);
@@ -181,20 +232,57 @@ private:
     return pick([&](const Shape &other) { return other == shape; });
   }
 
-  void addStage(bool initial) {
-    int tasks[] = {1, ctas, 2 * ctas, 3 * ctas, 1 + below(3 * ctas)};
-    stages.push_back({initial ? ctas : tasks[below(5)], below(ctas), {}});
+  void beginStage(int tasks) {
+    stages.push_back({tasks, below(ctas), {}});
     values.clear();
     later.clear();
     idsOfStage = -1;
+  }
+
+  /// LLVM would drop what nobody needs, accesses to LDS included.
+  void endStage() {
+    for (const Value &value : values)
+      output(value);
+  }
+
+  void addStage(bool initial) {
+    int tasks[] = {1, ctas, 2 * ctas, 3 * ctas, 1 + below(3 * ctas)};
+    beginStage(initial ? ctas : tasks[below(5)]);
     if (initial)
       for (const Region &r : regions)
         fill(r);
     for (int ops = initial ? below(4) : 6 + below(12); ops > 0; --ops)
       addOp();
-    // LLVM would drop what nobody needs, accesses to LDS included.
-    for (const Value &value : values)
-      output(value);
+    endStage();
+  }
+
+  std::vector<Access> accesses(int count) {
+    std::vector<Access> result;
+    for (; count > 0; --count)
+      result.push_back({below(int(regions.size())), below(2) == 0});
+    return result;
+  }
+
+  /// An initial stage and a loop with three tasks on a workgroup in which barriers depend on more
+  /// than one task before.
+  void addLoop() {
+    std::vector<Access> before, task;
+    do {
+      before.clear();
+      for (int number = 0; number < int(regions.size()); ++number)
+        before.push_back({number, /*write=*/true});
+      llvm::append_range(before, accesses(below(9)));
+      task = accesses(8 + below(5));
+    } while (!dependsOnLaterTasks(before, task));
+    beginStage(ctas);
+    for (Access access : before)
+      access.write ? fill(regions[access.region]) : load(regions[access.region]);
+    endStage();
+    beginStage(3 * ctas);
+    loadOperand();
+    for (Access access : task)
+      access.write ? store(regions[access.region]) : load(regions[access.region]);
+    endStage();
   }
 
   void fill(const Region &r) {
@@ -253,7 +341,21 @@ private:
         "%v{0} = mono.load %x[%t * 4, 0] [4, 64] : {1}", v.number, tensorOf(v.shape));
   }
 
+  /// Half of a region: in other threads than when all of it is stored or loaded.
+  void loadHalf(const Region &r) {
+    int row = 2 * below(2);
+    Value v = made({2, 64});
+    add(
+        [=](Task &task) {
+          auto first = task.regions[r.name].begin() + row * 64;
+          task.values[v.number].assign(first, first + 2 * 64);
+        },
+        "%v{0} = mono.load %{1}[{2}, 0] [2, 64] : {3}", v.number, r.name, row, tensorOf(v.shape));
+  }
+
   void load(const Region &r) {
+    if (plain && below(4))
+      return loadHalf(r);
     bool narrow = r.element() == "bf16";
     Value v = made(r.shape);
     add([=](Task &task) { task.values[v.number] = task.regions[r.name]; },
@@ -264,24 +366,27 @@ private:
         r.shape.size() == 1 ? "0" : "0, 0", tensorOf(r.shape, "bf16"), tensorOf(r.shape));
   }
 
-  /// Stores a value that fits; half of b, whose rows are the result of two products.
+  /// Stores a value that fits, all of the region or half its rows.
   void store(const Region &r) {
     bool narrow = r.element() == "bf16";
-    Shape shape = narrow ? Shape{16, 32} : r.shape;
-    std::optional<Value> v = pick(shape);
+    std::optional<Value> v = pick([&](const Shape &shape) {
+      return shape == r.shape || (r.shape.size() == 2 && shape[0] * 2 == r.shape[0] &&
+                                  shape.size() == 2 && shape[1] == r.shape[1]);
+    });
     if (!v)
       return;
-    int row = r.name[0] == 'b' ? 16 * below(2) : 0;
+    int row = v->shape[0] == r.shape[0] ? 0 : v->shape[0] * below(2);
     add(
         [=, number = v->number](Task &task) {
           const Numbers &from = task.values[number];
-          std::copy(from.begin(), from.end(), task.regions[r.name].begin() + row * 32);
+          std::copy(from.begin(), from.end(),
+                    task.regions[r.name].begin() + row * (count(r.shape) / r.shape[0]));
         },
         narrow ? "%n{0} = arith.truncf %v{1} : {2} to {3}\n"
-                 "    mono.store %n{0}, %{4}[{5}, 0] : {3}"
-               : "mono.store %v{1}, %{4}[{6}] : {2}",
-        next++, v->number, tensorOf(shape), tensorOf(shape, "bf16"), r.name, row,
-        shape.size() == 1 ? "0" : "0, 0");
+                 "    mono.store %n{0}, %{4}[{5}{6}] : {3}"
+               : "mono.store %v{1}, %{4}[{5}{6}] : {2}",
+        next++, v->number, tensorOf(v->shape), tensorOf(v->shape, "bf16"), r.name, row,
+        r.shape.size() == 1 ? "" : ", 0");
   }
 
   /// The text that bounds %u<number> to %v<number>.
@@ -473,10 +578,16 @@ private:
   int idsOfStage = -1, next = 0;
 };
 
-uint32_t firstSeed = 1, seeds = 24;
+/// Of the seeds that run always, 1 fails if the accesses pending at the start of a loop's task are
+/// those after its first task, 339 if the accesses of one op are recorded one by one.
+constexpr uint32_t kTelling = 339;
+
+uint32_t firstSeed = 1, seeds = 16;
 
 TEST(RandomBarriers, AreWhereTheyMustBe) {
-  for (uint32_t seed = firstSeed; seed < firstSeed + seeds; ++seed) {
+  auto all = llvm::to_vector(llvm::seq(firstSeed, firstSeed + seeds));
+  all.push_back(kTelling);
+  for (uint32_t seed : all) {
     SCOPED_TRACE(testing::Message() << "--first=" << seed);
     RandomSchedule schedule(seed);
     emu::Options options;
