@@ -9,6 +9,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -141,6 +142,18 @@ static void printScopeKeyword(OpAsmPrinter &printer, Operation *, ScopeAttr scop
 // ScheduleOp
 //===----------------------------------------------------------------------===//
 
+/// Names stand in command lines, files and reports.
+static LogicalResult verifyName(Operation *op, StringRef name) {
+  auto isPlain = [](char c) { return llvm::isAlnum(c) || StringRef("_.-").contains(c); };
+  if (!name.empty() && llvm::all_of(name, isPlain))
+    return success();
+  std::string shown;
+  llvm::raw_string_ostream stream(shown);
+  llvm::printEscapedString(name, stream);
+  return op->emitOpError() << "expected a name of letters, digits, '_', '.' and '-', but got \""
+                           << shown << '"';
+}
+
 LogicalResult ScheduleOp::verify() {
   if (getTarget() != gfx950::kName)
     return emitOpError() << "expected target \"" << gfx950::kName << "\", but got \"" << getTarget()
@@ -155,11 +168,15 @@ LogicalResult ScheduleOp::verify() {
     return emitOpError() << "expected 64 to " << gfx950::kMaxThreads
                          << " threads a workgroup, a multiple of the wavefront (64), but got "
                          << threads;
+  if (failed(verifyName(*this, getSymName())))
+    return failure();
   llvm::StringMap<Operation *> names;
   for (Operation &op : getBody().front()) {
     auto name = op.getAttrOfType<StringAttr>("name");
     if (!name)
       continue;
+    if (failed(verifyName(&op, name.getValue())))
+      return failure();
     auto [previous, isNew] = names.try_emplace(name.getValue(), &op);
     if (isNew)
       continue;
@@ -329,7 +346,6 @@ ParseResult StageOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::UnresolvedOperand> taskArgs, baseArgs;
   AffineMapAttr tasks, base;
   Type index = parser.getBuilder().getIndexType();
-  task.type = index;
   if (parser.parseAttribute(name, "name", result.attributes) || parser.parseLParen() ||
       parser.parseArgument(task) || parser.parseRParen() || parser.parseKeyword("tasks") ||
       parseExprs(parser, taskArgs, tasks) || parser.parseKeyword("base") ||

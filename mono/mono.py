@@ -71,6 +71,35 @@ class _Operand(ctypes.Structure):
                 ("bytes", ctypes.c_uint64)]
 
 
+def _whole(value, ctype):
+    """`value`, which ctypes would cut to what `ctype` holds."""
+    if ctype(value).value != value:
+        raise Error(INVALID_ARGUMENT, f"expected an integer of {8 * ctypes.sizeof(ctype)} bits, "
+                    f"but got {value}")
+    return value
+
+
+def _text(value):
+    """`value`, a string or a path, as C takes it, which would end at the first NUL."""
+    data = os.fsencode(value)
+    if b"\0" in data:
+        raise Error(INVALID_ARGUMENT, f"expected a text without NUL, but got {value!r}")
+    return data
+
+
+def _checked(function):
+    """`function`, which looks at its integers before they become those of C."""
+    integers = [(index, ctype) for index, ctype in enumerate(function.argtypes)
+                if ctype in (ctypes.c_uint32, ctypes.c_uint64, ctypes.c_size_t)]
+
+    def call(*arguments):
+        for index, ctype in integers:
+            _whole(arguments[index], ctype)
+        return function(*arguments)
+
+    return call if integers else function
+
+
 def _signatures():
     text, pointer, size, word = (ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t,
                                  ctypes.c_uint32)
@@ -143,6 +172,7 @@ def _load():
         function.restype = None if result is ... else result or ctypes.c_void_p
         if result is None:
             function.errcheck = _check
+        setattr(library, name, _checked(function))
     version = library.mono_abi_version()
     if version != _ABI_VERSION:
         raise ImportError(f"expected libmono of ABI version {_ABI_VERSION}, but got {version}")
@@ -238,22 +268,24 @@ class Kernel(_Handle):
     def _rearrange(self, function, operand, data):
         data = bytes(data)
         result = ctypes.create_string_buffer(len(data))
-        function(self, operand.encode(), data, result, len(data))
+        function(self, _text(operand), data, result, len(data))
         return result.raw
 
 
 def _options(params, linker, watchdog_cycles, cache_dir, cache_max_bytes):
     items = list((params or {}).items())
-    array = (_Parameter * len(items))(*[_Parameter(name.encode(), value) for name, value in items])
-    return _CompileOptions(ctypes.sizeof(_CompileOptions), array, len(items), linker.encode(),
-                           watchdog_cycles, None if cache_dir is None else os.fsencode(cache_dir),
-                           cache_max_bytes)
+    array = (_Parameter * len(items))(*[_Parameter(_text(name), _whole(value, ctypes.c_int64))
+                                        for name, value in items])
+    return _CompileOptions(ctypes.sizeof(_CompileOptions), array, len(items), _text(linker),
+                           _whole(watchdog_cycles, ctypes.c_int64),
+                           None if cache_dir is None else _text(cache_dir),
+                           _whole(cache_max_bytes, ctypes.c_uint64))
 
 
 def compile(path, params=None, linker="lld", watchdog_cycles=0, cache_dir=None, cache_max_bytes=0):
     """Compiles the schedule in a file; `cache_dir` "" switches the cache off."""
     options = _options(params, linker, watchdog_cycles, cache_dir, cache_max_bytes)
-    return Kernel(_lib.mono_compile_file, os.fsencode(path), ctypes.byref(options))
+    return Kernel(_lib.mono_compile_file, _text(path), ctypes.byref(options))
 
 
 def compile_text(text, params=None, name="schedule.mlir", directory="", linker="lld",
@@ -261,7 +293,7 @@ def compile_text(text, params=None, name="schedule.mlir", directory="", linker="
     """Compiles text; `name` and `directory` stand for where it would be."""
     options = _options(params, linker, watchdog_cycles, cache_dir, cache_max_bytes)
     data = text.encode()
-    return Kernel(_lib.mono_compile_text, data, len(data), name.encode(), os.fsencode(directory),
+    return Kernel(_lib.mono_compile_text, data, len(data), _text(name), _text(directory),
                   ctypes.byref(options))
 
 
@@ -417,7 +449,7 @@ class Group(_Handle):
         if memory.on_host:
             _lib.mono_map_host(self.node, memory.address, memory.bytes)
         try:
-            _lib.mono_group_bind(self, rank, operand.encode(), memory.address, memory.bytes)
+            _lib.mono_group_bind(self, rank, _text(operand), memory.address, memory.bytes)
         except Error:
             self._release(memory)
             raise

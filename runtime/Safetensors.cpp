@@ -203,6 +203,8 @@ Expected<SafetensorsFile> SafetensorsFile::parse(std::unique_ptr<MemoryBuffer> b
   });
   if (Error error = checkTiling(result.views, data))
     return error;
+  for (auto [place, view] : llvm::enumerate(result.views))
+    result.places[view.name] = place;
   result.buffer = std::move(buffer);
   return result;
 }
@@ -218,8 +220,8 @@ Expected<SafetensorsFile> SafetensorsFile::open(StringRef path) {
 }
 
 const TensorView *SafetensorsFile::find(StringRef name) const {
-  auto found = llvm::find_if(views, [&](const TensorView &view) { return view.name == name; });
-  return found == views.end() ? nullptr : &*found;
+  auto found = places.find(name);
+  return found == places.end() ? nullptr : &views[found->second];
 }
 
 Expected<const TensorView *> SafetensorsFile::get(StringRef name, DType dtype, size_t rank) const {

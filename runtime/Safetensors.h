@@ -5,6 +5,7 @@
 #include "runtime/File.h"
 #include "runtime/Layout.h"
 
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -79,6 +80,7 @@ public:
 private:
   std::unique_ptr<llvm::MemoryBuffer> buffer;
   std::vector<TensorView> views;
+  llvm::StringMap<size_t> places; ///< of the names in `views`
   std::map<std::string, std::string> pairs;
 };
 

@@ -50,6 +50,12 @@ static LogicalResult reportCycle(const WaitGraph &graph, ArrayRef<int32_t> cycle
 
 LogicalResult checkDeadlock(const WaitGraph &graph, std::vector<int32_t> &order) {
   RuleScope rule(graph.schedule.op->getContext(), "deadlock");
+  if (const MemoryAccess *at = graph.tooLargeAt())
+    return at->op->emitError()
+           << "expected at most " << WaitGraph::kMaxEdges
+           << " pairs of a box that is waited for and a post to it, but with "
+              "this receive they are more; receive larger boxes in fewer tasks, "
+              "or the same box in all";
   std::vector<int32_t> cycle;
   order = graph.order(cycle);
   return cycle.empty() ? success() : reportCycle(graph, cycle);

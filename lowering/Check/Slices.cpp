@@ -25,8 +25,13 @@ public:
   Operation *tooWide() const { return wideOp; }
 
 private:
-  /// The value as the kernel computes it, in 32 bits.
   Attribute fold(Value value) {
+    auto known = folded.find(value);
+    return known != folded.end() ? known->second : folded[value] = foldIn32Bits(value);
+  }
+
+  /// The value as the kernel computes it.
+  Attribute foldIn32Bits(Value value) {
     Attribute result = foldExactly(value);
     auto index = dyn_cast_or_null<IntegerAttr>(result);
     if (!index || !value.getType().isIndex() || std::abs(index.getInt()) <= kMaxIndex)
@@ -65,6 +70,7 @@ private:
   Value taskArgument;
   int64_t task, rank;
   Operation *wideOp = nullptr;
+  llvm::DenseMap<Value, Attribute> folded; ///< null: none
 };
 
 /// An offset without a value.

@@ -61,6 +61,63 @@ static LogicalResult checkMemory(Operation *op) {
   return checkBytes(op, bytesOf(declared.shape, elementBits), kMaxBytes, "(32-bit offsets)");
 }
 
+/// Registers a thread can have (gfx950: 512, 256 of them AGPRs); no tensor of more words fits.
+constexpr int64_t kMaxWordsOfThread = 512;
+
+/// Elements that registers, LDS and memory of a kernel can hold.
+static bool isElement(Type type) {
+  return type.isIndex() || type.isInteger(1) || type.isInteger(8) || type.isInteger(16) ||
+         type.isInteger(32) || type.isInteger(64) ||
+         isa<Float16Type, BFloat16Type, Float32Type, Float64Type, Float8E4M3FNType, Float8E5M2Type,
+             Float8E8M0FNUType, Float4E2M1FNType>(type);
+}
+
+static LogicalResult checkElement(Operation *op, Type type) {
+  if (!isa<IntegerType, FloatType, ComplexType>(type) || isElement(type))
+    return success();
+  return op->emitError() << "expected i1, i8, i16, i32, i64, index, f16, bf16, f32, f64, "
+                            "f8E4M3FN, f8E5M2, f8E8M0FNU or f4E2M1FN, but got "
+                         << type;
+}
+
+/// A tensor is in the registers of the threads of a workgroup.
+static LogicalResult checkTensor(Operation *op, RankedTensorType tensor) {
+  if (!tensor.hasStaticShape())
+    return op->emitError() << "expected sizes that parameters decide";
+  if (tensor.getRank() == 0 || tensor.getNumElements() == 0 || tensor.getEncoding())
+    return op->emitError() << "expected tensors of at least 1 axis and 1 element, without an "
+                              "encoding (tensor.expand_shape adds an axis), but got "
+                           << tensor;
+  Type element = tensor.getElementType();
+  if (!isElement(element) && !isa<IntegerType, FloatType, ComplexType>(element))
+    return op->emitError() << "expected tensors of numbers, but got " << tensor;
+  if (failed(checkElement(op, element)))
+    return failure();
+  int64_t threads = op->getParentOfType<ScheduleOp>().getThreads();
+  int64_t bits = element.isIndex() ? 32 : element.getIntOrFloatBitWidth();
+  int64_t words = llvm::divideCeil(llvm::divideCeil(tensor.getNumElements(), threads) * bits, 32);
+  if (words > kMaxWordsOfThread)
+    return op->emitError() << "expected tensors of at most " << kMaxWordsOfThread
+                           << " registers a thread (gfx950), but " << tensor << " takes " << words
+                           << " with " << threads << " threads; use smaller tiles";
+  return success();
+}
+
+/// Handles are chosen by parameters, so that the checks know what is touched.
+static LogicalResult checkResults(Operation &op) {
+  for (Type type : op.getResultTypes()) {
+    if (isa<UnrankedTensorType>(type))
+      return op.emitError() << "expected tensors with a rank, but got " << type;
+    if (isa<MonoDialect>(type.getDialect()) && !isa<MonoDialect>(op.getDialect()))
+      return op.emitError() << "expected a handle that parameters choose, but '" << op.getName()
+                            << "' chooses it at run time";
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (failed(tensor ? checkTensor(&op, tensor) : checkElement(&op, type)))
+      return failure();
+  }
+  return success();
+}
+
 /// What runs once an element is emitted as it is: arithmetic on scalars has code and touches no
 /// memory, so that no check looks into bodies.
 static LogicalResult checkBodies(Operation &op) {
@@ -73,8 +130,11 @@ static LogicalResult checkBodies(Operation &op) {
       if (inner.hasTrait<OpTrait::IsTerminator>() ||
           (arithmetic && inner.getNumRegions() == 0 && isMemoryEffectFree(&inner) &&
            llvm::none_of(inner.getOperandTypes(), isShaped) &&
-           llvm::none_of(inner.getResultTypes(), isShaped)))
+           llvm::none_of(inner.getResultTypes(), isShaped))) {
+        if (failed(checkResults(inner)))
+          return failure();
         continue;
+      }
       return inner.emitError() << "expected arith, math and index ops on scalars in the body of '"
                                << op.getName() << "', but got '" << inner.getName() << "'";
     }
@@ -86,10 +146,7 @@ static LogicalResult checkStageOp(Operation &op) {
       !isa<tensor::GenerateOp>(op))
     return op.emitError() << "expected a stage without control flow, but got '" << op.getName()
                           << "'";
-  for (Type type : op.getResultTypes())
-    if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && !tensor.hasStaticShape())
-      return op.emitError() << "expected sizes that parameters decide";
-  return checkBodies(op);
+  return failed(checkResults(op)) ? failure() : checkBodies(op);
 }
 
 static LogicalResult checkStage(StageOp stage) {
@@ -138,6 +195,8 @@ LogicalResult checkStatic(ScheduleOp schedule) {
       result = checkRanks(other, ranks);
     else if (belongsInStage(op))
       result = op.emitError() << "expected '" << op.getName() << "' inside a stage";
+    else
+      result = checkResults(op);
     if (failed(result))
       return failure();
   }

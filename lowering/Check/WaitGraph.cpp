@@ -12,7 +12,8 @@ WaitGraph::WaitGraph(const BoundSchedule &schedule) : schedule(schedule) {
   for (int64_t rank = 0; rank < schedule.ranks; ++rank)
     addRank(rank);
   for (auto mailbox : schedule.op.getBody().front().getOps<MailboxOp>())
-    addDeliveries(mailbox);
+    if (!tooLarge)
+      addDeliveries(mailbox);
 }
 
 void WaitGraph::addRank(int64_t rank) {
@@ -73,6 +74,11 @@ void WaitGraph::addDeliveries(MailboxOp mailbox) {
       });
       llvm::sort(posts);
       posts.erase(llvm::unique(posts), posts.end());
+      edges += posts.size();
+      if (edges > kMaxEdges) {
+        tooLarge = event.by.access;
+        return;
+      }
     }
     deliveryList[event.delivery].receives.push_back(index);
   }

@@ -48,6 +48,13 @@ public:
   /// "task 3 of stage 'reduce' on workgroup 195", and " of rank 2" where there are several.
   std::string where(const Event &event) const;
 
+  /// The receive at which the graph had more than kMaxEdges edges and was left as it was; null if
+  /// it is whole.
+  const MemoryAccess *tooLargeAt() const { return tooLarge; }
+
+  /// Edges from deliveries to posts: 128 MiB. Full GLM-5 layers have some hundred thousand.
+  static constexpr int64_t kMaxEdges = int64_t(1) << 25;
+
   const BoundSchedule &schedule;
 
 private:
@@ -58,6 +65,8 @@ private:
 
   std::vector<Event> eventList;
   std::vector<Delivery> deliveryList;
+  int64_t edges = 0;
+  const MemoryAccess *tooLarge = nullptr;
 };
 
 /// No cycle in the graph. `order` gets the nodes in the order of WaitGraph::order().

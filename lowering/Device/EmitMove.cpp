@@ -144,7 +144,8 @@ static LogicalResult verifyBody(tensor::GenerateOp op) {
 }
 
 LogicalResult Emitter::emitGenerate(tensor::GenerateOp op) {
-  if (failed(verifyBody(op)))
+  auto hasCode = [](Operation &inner) { return succeeded(verifyHasCode(&inner)); };
+  if (failed(verifyBody(op)) || !llvm::all_of(op.getBody().front(), hasCode))
     return failure();
   auto type = cast<RankedTensorType>(op.getType());
   Distribution d = distributionOf(type);

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -41,20 +42,47 @@ static Value emitScalars(ImplicitLocOpBuilder &b, Operation *op, ArrayRef<Value>
   return vector::FromElementsOp::create(b, type, elements);
 }
 
+/// Conversions the target has no instruction or no choice for.
+static LogicalResult verifyConversion(Operation *op) {
+  auto truncation = dyn_cast<arith::TruncFOp>(op);
+  if (truncation && truncation.getRoundingmode().value_or(arith::RoundingMode::to_nearest_even) !=
+                        arith::RoundingMode::to_nearest_even)
+    return op->emitError() << "expected rounding to nearest even, as kernels round, but got '"
+                           << arith::stringifyRoundingMode(*truncation.getRoundingmode()) << "'";
+  for (Type type : {op->getOperand(0).getType(), op->getResult(0).getType()})
+    if (Type element = getElementTypeOrSelf(type); element.getIntOrFloatBitWidth() < 16)
+      return op->emitError() << "'" << op->getName() << "' has no code for " << element
+                             << "; arith.scaling_truncf makes f8E4M3FN, and mono.contract takes "
+                                "codes as they are";
+  return success();
+}
+
+/// Functions of a library that has f32 only.
+static LogicalResult verifyFunction(Operation *op) {
+  Type element = getElementTypeOrSelf(op->getOperand(0).getType());
+  if (element.isF32() || isa<IntegerType>(element) ||
+      isa<math::AbsFOp, math::CopySignOp, math::FmaOp, math::IsNaNOp, math::IsFiniteOp>(op))
+    return success();
+  return op->emitError() << "'" << op->getName() << "' has code for f32, but got " << element
+                         << "; extend to f32 and truncate the result";
+}
+
 LogicalResult Emitter::verifyHasCode(Operation *op) {
+  if (isa<arith::TruncFOp, arith::ExtFOp>(op))
+    return verifyConversion(op);
   if (isa<arith::RemFOp>(op))
     return op->emitError() << "'arith.remf' has no code on gfx950; x - trunc(x / y) * y has";
-  if (op->getName().getDialectNamespace() != math::MathDialect::getDialectNamespace() ||
-      isa<math::AbsFOp, math::AbsIOp, math::CopySignOp, math::CountLeadingZerosOp,
-          math::CountTrailingZerosOp, math::CtPopOp, math::ErfOp, math::ErfcOp, math::ExpOp,
-          math::ExpM1Op, math::FmaOp, math::IsFiniteOp, math::IsInfOp, math::IsNaNOp,
-          math::IsNormalOp, math::LogOp, math::Log1pOp, math::RoundOp, math::RoundEvenOp,
-          math::RsqrtOp, math::SqrtOp, math::TanhOp, math::TruncOp>(op))
+  if (op->getName().getDialectNamespace() != math::MathDialect::getDialectNamespace())
     return success();
+  if (isa<math::AbsFOp, math::AbsIOp, math::CopySignOp, math::CountLeadingZerosOp,
+          math::CountTrailingZerosOp, math::CtPopOp, math::ErfOp, math::ErfcOp, math::ExpOp,
+          math::FmaOp, math::IsFiniteOp, math::IsNaNOp, math::LogOp, math::RoundOp,
+          math::RoundEvenOp, math::RsqrtOp, math::SqrtOp, math::TanhOp, math::TruncOp>(op))
+    return verifyFunction(op);
   return op->emitError() << "'" << op->getName()
                          << "' has no code on gfx950; math has absf, absi, copysign, ctlz, cttz, "
-                            "ctpop, erf, erfc, exp, expm1, fma, isfinite, isinf, isnan, isnormal, "
-                            "log, log1p, round, roundeven, rsqrt, sqrt, tanh and trunc there";
+                            "ctpop, erf, erfc, exp, fma, isfinite, isnan, log, round, roundeven, "
+                            "rsqrt, sqrt, tanh and trunc there";
 }
 
 /// Integer ops that are undefined for some divisors.

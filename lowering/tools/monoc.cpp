@@ -102,6 +102,19 @@ static Exit checkTogether() {
   return kGood;
 }
 
+/// A message about a file that would be written over; kGood when there is none.
+static Exit checkTargets(const std::string &written) {
+  auto refuse = [](StringRef option, const std::string &path) {
+    return fail(kUsage, option + ": expected another file than '" + path +
+                            "', which is read or written besides");
+  };
+  if (sys::fs::equivalent(written, input))
+    return refuse("-o", written);
+  if (!depfile.empty() && (depfile == written || sys::fs::equivalent(depfile, input)))
+    return refuse("--depfile", depfile);
+  return kGood;
+}
+
 /// `attn_out_router.mlir` -> `attn_out_router.hsaco` in the current directory; text goes to stdout,
 /// and so does everything when there is no name to make one of.
 static std::string defaultOutput() {
@@ -133,7 +146,7 @@ static Exit writeOutput(const std::string &path, const mono::Bytes &bytes) {
 static std::string makeWord(StringRef name) {
   std::string word;
   for (char c : name) {
-    if (c == ' ' || c == '#')
+    if (StringRef(" #:").contains(c))
       word += '\\';
     word += c;
     if (c == '$')
@@ -145,6 +158,11 @@ static std::string makeWord(StringRef name) {
 /// The rule `OUTPUT: schedule and imports`; what came from stdin is no file.
 static Exit writeDependencies(const std::string &path, StringRef output, StringRef schedule,
                               const mono::CompileResult &result) {
+  auto names = map_to_vector(result.imports, [](const auto &file) { return StringRef(file.path); });
+  names.append({output, schedule});
+  for (StringRef name : names)
+    if (name.contains('\n'))
+      return fail(kUsage, "--depfile: a makefile has no way to write '" + name + "'");
   std::string rule = makeWord(output) + ":";
   if (schedule != "-")
     rule += " " + makeWord(schedule);
@@ -238,6 +256,8 @@ int main(int argc, char **argv) {
   const std::string path = output.empty() ? defaultOutput() : output;
   const ReportKind reportKind = report;
   const std::string schedule = input, dependencies = depfile;
+  if (Exit status = check ? kGood : checkTargets(path))
+    return status;
   auto result = compileInput(schedule, options);
   if (!result)
     return fail(kWrongInput, toString(result.takeError()));

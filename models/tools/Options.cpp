@@ -188,6 +188,9 @@ Error checkTogether(const CommandLine &line, const RunOptions &options) {
     return makeError("--variant is about random inputs: expected --verify");
   if (!options.mailboxes.empty() && options.outputs.empty())
     return makeError("--mailboxes says what else to write: expected --outputs");
+  for (const auto *file : {&line.inputs, &line.outputs, &line.goldenCase, &line.trace})
+    if (file->getNumOccurrences() && file->empty())
+      return makeError("--{}: expected the name of a file", file->ArgStr);
   if (options.repeat == 0)
     return makeError("--repeat: expected at least 1, but got 0");
   if (options.wantsMarkers() && options.device != DeviceKind::Emulator)

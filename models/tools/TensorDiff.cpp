@@ -3,6 +3,7 @@
 #include "models/tools/Elements.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <cmath>
 #include <cstring>
@@ -130,12 +131,12 @@ private:
   /// Names of `from`; those for all ranks are left out where the other file has them by rank.
   void addNames(const SafetensorsFile &from, const SafetensorsFile &other,
                 std::set<std::string> &seen, std::vector<Pair> &pairs) const {
+    StringSet<> byRank;
+    for (const TensorView &view : other.tensors())
+      if (auto [rank, name] = splitRank(view.name); !rank.empty())
+        byRank.insert(name);
     for (const TensorView &view : from.tensors()) {
-      bool byRank = any_of(other.tensors(), [&](const TensorView &t) {
-        auto [rank, name] = splitRank(t.name);
-        return !rank.empty() && name == view.name;
-      });
-      if (byRank || !seen.insert(view.name).second)
+      if (byRank.contains(view.name) || !seen.insert(view.name).second)
         continue;
       Pair pair{view.name, findFor(a, view.name), findFor(b, view.name), pairs.size()};
       readPoster(b, pair);

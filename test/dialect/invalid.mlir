@@ -285,3 +285,16 @@ mono.schedule @size_of_no_axis target("gfx950") grid(4 x 64) {
   // expected-error @below {{expected one of the 2 axes of operand 'x', from 0, but got axis 2}}
   %n = mono.size %x axis 2 : !mono.buffer
 }
+
+// -----
+
+// expected-error @below {{expected a name of letters, digits, '_', '.' and '-', but got ""}}
+mono.schedule @"" target("gfx950") grid(4 x 64) {
+}
+
+// -----
+
+mono.schedule @name_with_a_nul target("gfx950") grid(4 x 64) {
+  // expected-error @below {{expected a name of letters, digits, '_', '.' and '-', but got "x\00y"}}
+  %x = mono.operand "x\00y" read [4, 64] : f32
+}

@@ -63,6 +63,7 @@ TEST_F(Monorun, UsageIsStatusTwo) {
   fails(2, "--mfma-order is about the emulator: expected --device=emu",
         {"x.hsaco", "--mfma-order=1", "--device=hip"});
   fails(2, "--variant is about random inputs: expected --verify", {"x.hsaco", "--variant=large"});
+  fails(2, "--outputs: expected the name of a file", {"x.hsaco", "--outputs="});
   fails(2, "--mailboxes says what else to write: expected --outputs",
         {"x.hsaco", "--mailboxes=all"});
   fails(2, "--trace and --break are about the emulator: expected --device=emu",

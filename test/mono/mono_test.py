@@ -124,6 +124,21 @@ class Library(unittest.TestCase):
                 "loader, or where MONO_LIBRARY says: ", self.import_without("", folder))
 
 
+class Arguments(Failing):
+
+    def test_are_what_they_look_like_to_python(self):
+        self.fails(mono.INVALID_ARGUMENT, "expected an integer of 64 bits, but got 18446744073709551618",
+                   scale, 2**64 + 2)
+        self.fails(mono.INVALID_ARGUMENT, "64 bits", mono.compile_text, SCALE, {"ROWS": 4},
+                   watchdog_cycles=2**64 + 5)
+        self.fails(mono.INVALID_ARGUMENT, "expected an integer of 32 bits, but got 4294967297",
+                   mono.Node.emulator, 2**32 + 1)
+        self.fails(mono.INVALID_ARGUMENT, "expected a text without NUL, but got", mono.compile_text,
+                   SCALE, {"ROWS\0x": 4})
+        with mono.Node.emulator(1) as node, mono.Group(scale(), node) as group:
+            self.fails(mono.INVALID_ARGUMENT, "32 bits", group.bind, 2**32, "x", bytearray(1024))
+
+
 class Groups(Failing):
 
     def setUp(self):

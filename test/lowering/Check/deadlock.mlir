@@ -303,3 +303,23 @@ mono.schedule @rows_of_a_later_stage target("gfx950") grid(4 x 64) {
     mono.post %v to %m[3, 0] : tensor<1x64xbf16>
   }
 }
+
+// -----
+
+// Each task waits for a box of its own of nearly all posts.
+mono.schedule @too_many_pairs target("gfx950") grid(4 x 64) {
+  %x = mono.operand "x" read [8192, 2] : f32
+  %y = mono.operand "y" write [8192] : f32
+  %m = mono.mailbox "m" tagged scope(device) slots(1) [16384] : f32
+  mono.stage "a" (%t) tasks [8192] base [0] {
+    %v = mono.load %x[%t, 0] [1, 2] : tensor<1x2xf32>
+    %w = tensor.collapse_shape %v [[0, 1]] : tensor<1x2xf32> into tensor<2xf32>
+    mono.post %w to %m[%t * 2] : tensor<2xf32>
+  }
+  mono.stage "b" (%t) tasks [8192] base [0] {
+    // expected-error @below {{expected at most 33554432 pairs of a box that is waited for and a post to it, but with this receive they are more; receive larger boxes in fewer tasks, or the same box in all}}
+    %v = mono.receive %m[%t] [8192] : tensor<8192xf32>
+    %s = tensor.extract_slice %v[0] [1] [1] : tensor<8192xf32> to tensor<1xf32>
+    mono.store %s, %y[%t] : tensor<1xf32>
+  }
+}

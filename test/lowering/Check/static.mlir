@@ -250,3 +250,88 @@ mono.schedule @tensor_in_a_combiner target("gfx950") grid(4 x 64) {
     mono.store %s, %y[0] : tensor<2xf32>
   }
 }
+
+// -----
+
+mono.schedule @no_axis target("gfx950") grid(4 x 64) {
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{expected tensors of at least 1 axis and 1 element, without an encoding (tensor.expand_shape adds an axis), but got 'tensor<f32>'}}
+    %v = arith.constant dense<1.0> : tensor<f32>
+  }
+}
+
+// -----
+
+mono.schedule @no_element target("gfx950") grid(4 x 64) {
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{expected tensors of at least 1 axis and 1 element, without an encoding (tensor.expand_shape adds an axis), but got 'tensor<0x64xf32>'}}
+    %v = tensor.empty() : tensor<0x64xf32>
+  }
+}
+
+// -----
+
+mono.schedule @no_rank target("gfx950") grid(4 x 64) {
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %v = arith.constant dense<1.0> : tensor<64xf32>
+    // expected-error @below {{expected tensors with a rank, but got 'tensor<*xf32>'}}
+    %u = tensor.cast %v : tensor<64xf32> to tensor<*xf32>
+  }
+}
+
+// -----
+
+mono.schedule @tensor_of_handles target("gfx950") grid(4 x 64) {
+  %x = mono.operand "x" read [64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{expected tensors of numbers, but got 'tensor<2x!mono.buffer>'}}
+    %v = tensor.from_elements %x, %x : tensor<2x!mono.buffer>
+  }
+}
+
+// -----
+
+mono.schedule @wide_float target("gfx950") grid(4 x 64) {
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{expected i1, i8, i16, i32, i64, index, f16, bf16, f32, f64, f8E4M3FN, f8E5M2, f8E8M0FNU or f4E2M1FN, but got 'f80'}}
+    %v = arith.constant dense<1.0> : tensor<64xf80>
+  }
+}
+
+// -----
+
+mono.schedule @wide_scalar_in_a_body target("gfx950") grid(4 x 64) {
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %g = tensor.generate {
+    ^bb0(%i : index):
+      // expected-error @below {{or f4E2M1FN, but got 'i128'}}
+      %wide = arith.constant 1 : i128
+      %c = arith.constant 1.0 : f32
+      tensor.yield %c : f32
+    } : tensor<64xf32>
+  }
+}
+
+// -----
+
+mono.schedule @more_than_the_registers target("gfx950") grid(4 x 64) {
+  %x = mono.operand "x" read [65536] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{expected tensors of at most 512 registers a thread (gfx950), but 'tensor<65536xf32>' takes 1024 with 64 threads; use smaller tiles}}
+    %v = mono.load %x[0] [65536] : tensor<65536xf32>
+  }
+}
+
+// -----
+
+mono.schedule @handle_by_task target("gfx950") grid(4 x 64) {
+  %x = mono.operand "x" read [64] : f32
+  %y = mono.operand "y" read [64] : f32
+  mono.stage "s" (%t) tasks [2] base [0] {
+    %none = arith.constant 0 : index
+    %first = arith.cmpi eq, %t, %none : index
+    // expected-error @below {{expected a handle that parameters choose, but 'arith.select' chooses it at run time}}
+    %z = arith.select %first, %x, %y : !mono.buffer
+    %v = mono.load %z[0] [64] : tensor<64xf32>
+  }
+}

@@ -116,8 +116,55 @@ mono.schedule @function_of_the_device_library target("gfx950") grid(1 x 64) {
   %a = mono.operand "a" read [64] : f32
   mono.stage "s" (%t) tasks [1] base [0] {
     %x = mono.load %a[0] [64] : tensor<64xf32>
-    // expected-error @below {{'math.cbrt' has no code on gfx950; math has absf, absi, copysign, ctlz, cttz, ctpop, erf, erfc, exp, expm1, fma, isfinite, isinf, isnan, isnormal, log, log1p, round, roundeven, rsqrt, sqrt, tanh and trunc there}}
+    // expected-error @below {{'math.cbrt' has no code on gfx950; math has absf, absi, copysign, ctlz, cttz, ctpop, erf, erfc, exp, fma, isfinite, isnan, log, round, roundeven, rsqrt, sqrt, tanh and trunc there}}
     %y = math.cbrt %x : tensor<64xf32>
+  }
+}
+
+// -----
+
+mono.schedule @rounding_downward target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %x = mono.load %a[0] [64] : tensor<64xf32>
+    // expected-error @below {{expected rounding to nearest even, as kernels round, but got 'downward'}}
+    %y = arith.truncf %x downward : tensor<64xf32> to tensor<64xbf16>
+  }
+}
+
+// -----
+
+mono.schedule @truncation_to_codes target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %x = mono.load %a[0] [64] : tensor<64xf32>
+    // expected-error @below {{'arith.truncf' has no code for 'f8E4M3FN'; arith.scaling_truncf makes f8E4M3FN, and mono.contract takes codes as they are}}
+    %y = arith.truncf %x : tensor<64xf32> to tensor<64xf8E4M3FN>
+  }
+}
+
+// -----
+
+mono.schedule @function_of_bf16 target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [64] : bf16
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %x = mono.load %a[0] [64] : tensor<64xbf16>
+    // expected-error @below {{'math.exp' has code for f32, but got 'bf16'; extend to f32 and truncate the result}}
+    %y = math.exp %x : tensor<64xbf16>
+  }
+}
+
+// -----
+
+mono.schedule @function_in_a_body target("gfx950") grid(1 x 64) {
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %g = tensor.generate {
+    ^bb0(%i : index):
+      %c = arith.constant 1.0 : f32
+      // expected-error @below {{'math.sin' has no code on gfx950}}
+      %s = math.sin %c : f32
+      tensor.yield %s : f32
+    } : tensor<64xf32>
   }
 }
 
