@@ -1,4 +1,4 @@
-// Counts brackets and operators without parsing.
+// Counts brackets and operators, and looks for an empty permutation, without parsing.
 #include "lowering/SourceLimits.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -27,6 +27,8 @@ public:
         skipWord();
       else
         noteMark();
+      if (permutesNothing)
+        return fail() << "expected a permutation of at least 1 axis";
       if (open.size() > kMaxDepth)
         return fail() << "expected brackets nested at most " << kMaxDepth << " deep";
       if (open.back().operators > kMaxOperators)
@@ -48,6 +50,16 @@ private:
       ++at;
     StringRef word = text.slice(begin, at);
     open.back().operators += word == "mod" || word == "floordiv" || word == "ceildiv";
+    permutesNothing = word == "permutation" && isEmptyList(text.substr(at));
+  }
+
+  /// ` = []`, or the same of the generic form.
+  static bool isEmptyList(StringRef rest) {
+    rest = rest.ltrim();
+    if (!rest.consume_front("="))
+      return false;
+    rest = rest.ltrim();
+    return rest.consume_front("[") ? rest.ltrim().starts_with("]") : rest.starts_with("array<i64>");
   }
 
   /// An arrow or a comparison is no bracket, and a minus sign in it no operator.
@@ -78,6 +90,8 @@ private:
   StringRef text, file;
   MLIRContext &context;
   size_t at = 0;
+  /// Of linalg.transpose, whose verifier (LLVM 22.1) reads the first axis of a map without any.
+  bool permutesNothing = false;
 
   /// A bracket, and the operators of the expression in it so far. Between braces, and in the file,
   /// an expression ends with its line.

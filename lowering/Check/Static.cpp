@@ -7,6 +7,7 @@
 #include "lowering/Rules.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Index/IR/IndexDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -141,11 +142,21 @@ static LogicalResult checkBodies(Operation &op) {
   return success();
 }
 
+/// Ops of other dialects reach the machine past the checks: what they read, how they branch.
+static bool isOfStages(Operation &op) {
+  return isa_and_present<MonoDialect, arith::ArithDialect, math::MathDialect, index::IndexDialect,
+                         tensor::TensorDialect, linalg::LinalgDialect>(op.getDialect());
+}
+
 static LogicalResult checkStageOp(Operation &op) {
   if (op.getNumRegions() && op.getName().getDialectNamespace() != "linalg" &&
       !isa<tensor::GenerateOp>(op))
     return op.emitError() << "expected a stage without control flow, but got '" << op.getName()
                           << "'";
+  if (!isOfStages(op))
+    return op.emitError() << "expected arith, math, index, tensor, linalg and mono ops in a stage, "
+                             "but got '"
+                          << op.getName() << "'";
   return failed(checkResults(op)) ? failure() : checkBodies(op);
 }
 

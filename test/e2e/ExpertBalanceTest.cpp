@@ -56,8 +56,9 @@ protected:
     EXPECT_TRUE(found != all.end()) << name.str();
     return *found->getAsObject();
   }
+  /// A stage of the experts.
   const json::Object &stage(llvm::StringRef name) const {
-    return named(*report.getArray("stages"), name);
+    return named(*report.getArray("stages"), (name + (GetParam().scaled ? "_mx" : "")).str());
   }
   /// What the kernel read of an operand.
   int64_t read(llvm::StringRef operand, llvm::StringRef number) const {

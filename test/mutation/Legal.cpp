@@ -63,7 +63,7 @@ void split(StageOp stage, int64_t first) {
   builder.setInsertionPointAfter(stage);
   auto rest = cast<StageOp>(builder.clone(*stage));
   int64_t ctas = stage->getParentOfType<ScheduleOp>().getCtas();
-  rest.setName((stage.getName() + " rest").str());
+  rest.setName((stage.getName() + ".rest").str());
   setConstant(rest, "tasks", taskCount(stage) - first);
   setConstant(rest, "base", (baseOf(stage) + first) % ctas);
   setConstant(stage, "tasks", first);

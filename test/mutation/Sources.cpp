@@ -28,6 +28,7 @@ std::vector<Source> allSources() {
            "examples/04_graph_replay.mlir",
            "examples/06_all_reduce.mlir:R=4",
            "examples/07_gelu_mlp.mlir:S=2,TP=2",
+           "examples/08_rms_over_ranks.mlir:S=2,TP=2",
            "test/mutation/schedules/acknowledge.mlir",
            "test/mutation/schedules/chain.mlir",
            "test/mutation/schedules/experts.mlir",

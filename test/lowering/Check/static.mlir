@@ -335,3 +335,12 @@ mono.schedule @handle_by_task target("gfx950") grid(4 x 64) {
     %v = mono.load %z[0] [64] : tensor<64xf32>
   }
 }
+
+// -----
+
+mono.schedule @lane_of_a_stage target("gfx950") grid(4 x 64) {
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{expected arith, math, index, tensor, linalg and mono ops in a stage, but got 'gpu.thread_id'}}
+    %lane = gpu.thread_id x
+  }
+}

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <functional>
 #include <random>
+#include <set>
 
 using namespace mono;
 using namespace mono::test;
@@ -94,6 +95,7 @@ public:
       for (float &value : *numbers)
         value = float(below(2 * int(kMost) + 1)) - kMost;
     for (std::string half : {"0", "1"}) {
+      lost.clear();
       if (plain)
         regions = {{"A" + half, {4, 64}},
                    {"T" + half, {4, 64}},
@@ -237,12 +239,18 @@ private:
     values.clear();
     later.clear();
     idsOfStage = -1;
+    stored.clear();
+    for (const Region &r : regions)
+      if (lost.count(r.name))
+        fill(r, 1);
   }
 
   /// LLVM would drop what nobody needs, accesses to LDS included.
   void endStage() {
     for (const Value &value : values)
       output(value);
+    if (stages.back().tasks > ctas)
+      lost.insert(stored.begin(), stored.end());
   }
 
   void addStage(bool initial) {
@@ -250,7 +258,7 @@ private:
     beginStage(initial ? ctas : tasks[below(5)]);
     if (initial)
       for (const Region &r : regions)
-        fill(r);
+        fill(r, float(below(5)));
     for (int ops = initial ? below(4) : 6 + below(12); ops > 0; --ops)
       addOp();
     endStage();
@@ -276,7 +284,7 @@ private:
     } while (!dependsOnLaterTasks(before, task));
     beginStage(ctas);
     for (Access access : before)
-      access.write ? fill(regions[access.region]) : load(regions[access.region]);
+      access.write ? fill(regions[access.region], float(below(5))) : load(regions[access.region]);
     endStage();
     beginStage(3 * ctas);
     loadOperand();
@@ -285,8 +293,7 @@ private:
     endStage();
   }
 
-  void fill(const Region &r) {
-    float value = float(below(5));
+  void fill(const Region &r, float value) {
     add([=](Task &task) { task.regions[r.name] = Numbers(count(r.shape), value); },
         "%k{0} = arith.constant dense<{1:f1}> : {2}\n    mono.store %k{0}, %{3}[{4}] : {2}", next++,
         value, tensorOf(r.shape, r.element()), r.name, r.shape.size() == 1 ? "0" : "0, 0");
@@ -330,6 +337,7 @@ private:
       add([this, name = region('b').name](Task &task) { task.regions[name] = w; },
           "%v{0} = mono.load %w[0, 0] [32, 32] : {1}\n    mono.store %v{0}, %{2}[0, 0] : {1}",
           next++, tensorOf({32, 32}, "bf16"), region('b').name);
+      stored.insert(region('b').name);
       return;
     }
     Value v = made({4, 64});
@@ -375,6 +383,7 @@ private:
     });
     if (!v)
       return;
+    stored.insert(r.name);
     int row = v->shape[0] == r.shape[0] ? 0 : v->shape[0] * below(2);
     add(
         [=, number = v->number](Task &task) {
@@ -428,6 +437,7 @@ private:
       return result;
     };
     if (below(2)) {
+      stored.insert(region('D').name);
       add([=, to = region('D').name](Task &task) { task.regions[to] = rows(task); },
           "mono.gather %{0} at %i{1} into %{2} : tensor<16xi32>", region('B').name, idsOfStage,
           region('D').name);
@@ -570,7 +580,11 @@ private:
   std::vector<int32_t> ids;
   Numbers x, w;
   std::string declarations;
-  std::vector<Region> regions; ///< of the half being made
+  std::vector<Region> regions;  ///< of the half being made
+  std::set<std::string> stored; ///< regions, in the stage being made
+  /// Regions in which a task may have written over what nobody had read: what is in them is for no
+  /// later stage (rule `regions`), which begins with something else there.
+  std::set<std::string> lost;
   std::vector<Stage> stages;
   std::vector<int> outputSizes;
   std::vector<Value> values; ///< of the stage being made
