@@ -101,12 +101,20 @@ void registerBenchmarks(bool onGpus) {
   mono::bench::registerLaunch();
 }
 
+/// Whether a benchmark ended in an error: Google Benchmark 1.8 has another name for it.
+template <typename Run> bool hasFailed(const Run &run) {
+  if constexpr (requires { run.error_occurred; })
+    return run.error_occurred;
+  else
+    return run.skipped == decltype(run.skipped)::SkippedWithError;
+}
+
 /// The usual report on the console, and how many benchmarks ended in an error.
 class CountingReporter : public benchmark::BenchmarkReporter {
 public:
   bool ReportContext(const Context &context) override { return usual->ReportContext(context); }
   void ReportRuns(const std::vector<Run> &runs) override {
-    failures += llvm::count_if(runs, [](const Run &run) { return run.error_occurred; });
+    failures += llvm::count_if(runs, [](const Run &run) { return hasFailed(run); });
     usual->ReportRuns(runs);
   }
   void Finalize() override { usual->Finalize(); }

@@ -16,6 +16,8 @@ template <> struct fmt::formatter<llvm::StringRef> : fmt::formatter<std::string_
                                                     context);
   }
 };
+// Since fmt 10 what converts to a text is not one of itself.
+template <> struct fmt::formatter<llvm::StringLiteral> : fmt::formatter<llvm::StringRef> {};
 
 namespace mono {
 
