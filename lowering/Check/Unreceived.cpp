@@ -4,6 +4,7 @@
 #include "lowering/Check/Checks.h"
 #include "lowering/Warnings.h"
 #include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 
@@ -12,10 +13,7 @@ namespace {
 
 /// Elements of a mailbox that anybody posts, or that anybody receives, on any rank.
 llvm::BitVector touched(MailboxOp mailbox, const BoundSchedule &schedule, bool posted) {
-  int64_t elements = 1;
-  for (int64_t size : declaredBy(mailbox.getResult())->shape)
-    elements *= size;
-  llvm::BitVector result(elements);
+  llvm::BitVector result(llvm::product_of(declaredBy(mailbox.getResult())->shape));
   for (const MemoryAccess &access : schedule.accesses)
     if (access.memory == mailbox.getResult() && access.writes == posted)
       forEachExecution(access, access.dependsOnRank() ? schedule.ranks : 1,

@@ -256,7 +256,7 @@ int main(int argc, char **argv) {
   const std::string path = output.empty() ? defaultOutput() : output;
   const ReportKind reportKind = report;
   const std::string schedule = input, dependencies = depfile;
-  if (Exit status = check ? kGood : checkTargets(path))
+  if (Exit status = checkTargets(path))
     return status;
   auto result = compileInput(schedule, options);
   if (!result)

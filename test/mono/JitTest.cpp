@@ -269,6 +269,15 @@ private:
   Node &node;
 };
 
+/// Binds x and y of all ranks.
+void bindAll(Group &group, const std::vector<const DeviceFloats *> &x,
+             const std::vector<const DeviceFloats *> &y) {
+  for (uint32_t rank = 0; rank < x.size(); ++rank) {
+    ASSERT_EQ(failureOf(group.bind(rank, "x", x[rank]->address, x[rank]->bytes())), "");
+    ASSERT_EQ(failureOf(group.bind(rank, "y", y[rank]->address, y[rank]->bytes())), "");
+  }
+}
+
 TEST(Groups, TakeAWorkspaceOfTheCaller) {
   CompileOptions options;
   options.cacheDirectory = "";
@@ -280,10 +289,7 @@ TEST(Groups, TakeAWorkspaceOfTheCaller) {
   ASSERT_EQ(failureOf(group), "");
   DeviceFloats x0(node, 0, countFrom(1, 64)), x1(node, 1, countFrom(100, 64));
   DeviceFloats y0(node, 0, countFrom(0, 64)), y1(node, 1, countFrom(0, 64));
-  ASSERT_EQ(failureOf(group->bind(0, "x", x0.address, x0.bytes())), "");
-  ASSERT_EQ(failureOf(group->bind(1, "x", x1.address, x1.bytes())), "");
-  ASSERT_EQ(failureOf(group->bind(0, "y", y0.address, y0.bytes())), "");
-  ASSERT_EQ(failureOf(group->bind(1, "y", y1.address, y1.bytes())), "");
+  ASSERT_NO_FATAL_FAILURE(bindAll(*group, {&x0, &x1}, {&y0, &y1}));
   for (int launch = 0; launch < 3; ++launch) {
     ASSERT_EQ(failureOf(group->launch()), "");
     ASSERT_EQ(failureOf(group->synchronize()), "");
@@ -626,10 +632,7 @@ TEST(GroupErrors, BreakAllThatShareAWorkspace) {
   DeviceFloats x0(node, 0, countFrom(1, 64)), x1(node, 1, countFrom(1, 64));
   DeviceFloats y0(node, 0, countFrom(0, 64)), y1(node, 1, countFrom(0, 64));
   for (auto *group : {&*first, &*second}) {
-    ASSERT_EQ(failureOf(group->bind(0, "x", x0.address, 256)), "");
-    ASSERT_EQ(failureOf(group->bind(1, "x", x1.address, 256)), "");
-    ASSERT_EQ(failureOf(group->bind(0, "y", y0.address, 256)), "");
-    ASSERT_EQ(failureOf(group->bind(1, "y", y1.address, 256)), "");
+    ASSERT_NO_FATAL_FAILURE(bindAll(*group, {&x0, &x1}, {&y0, &y1}));
   }
   ASSERT_EQ(failureOf(second->launch()), "");
   ASSERT_EQ(failureOf(second->synchronize()), "");

@@ -87,30 +87,27 @@ TEST(Division, IsByOneInThreadsWithoutElements) {
   }
 })";
   std::vector<int32_t> a(16), n(16), quotients(16), rests(16);
+  auto expect = [&](const char *op, const std::vector<int32_t> &expected) {
+    OneGpu gpu(substitute(text, {{"OP", op}}));
+    gpu.write("a", a);
+    gpu.write("n", n);
+    gpu.launchOnAnyMemory();
+    EXPECT_EQ(gpu.read<int32_t>("y", 16), expected) << op;
+  };
   for (int i = 0; i < 16; ++i) {
     a[i] = 1000 - 77 * i;
     n[i] = i % 2 ? 3 + i : -3 - i;
     quotients[i] = a[i] / n[i];
     rests[i] = a[i] % n[i];
   }
-  for (auto [op, expected] : {std::pair("divsi", quotients), std::pair("remsi", rests)}) {
-    OneGpu gpu(substitute(text, {{"OP", op}}));
-    gpu.write("a", a);
-    gpu.write("n", n);
-    gpu.launchOnAnyMemory();
-    EXPECT_EQ(gpu.read<int32_t>("y", 16), expected) << op;
-  }
+  expect("divsi", quotients);
+  expect("remsi", rests);
   for (int i = 0; i < 16; ++i) {
     quotients[i] = int32_t(uint32_t(a[i]) / uint32_t(n[i]));
     rests[i] = int32_t(uint32_t(a[i]) % uint32_t(n[i]));
   }
-  for (auto [op, expected] : {std::pair("divui", quotients), std::pair("remui", rests)}) {
-    OneGpu gpu(substitute(text, {{"OP", op}}));
-    gpu.write("a", a);
-    gpu.write("n", n);
-    gpu.launchOnAnyMemory();
-    EXPECT_EQ(gpu.read<int32_t>("y", 16), expected) << op;
-  }
+  expect("divui", quotients);
+  expect("remui", rests);
 }
 
 // A shift too far makes no index that a bounds check could pass over.

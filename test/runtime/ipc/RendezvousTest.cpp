@@ -152,41 +152,46 @@ void leaveWithoutTheAnswer(llvm::StringRef path, unsigned rank, unsigned ranks, 
   }
 }
 
+class LostRankTest : public RendezvousTest {
+protected:
+  /// Runs `call` on ranks 0 and 1 when rank 2 has posted and left without the answer.
+  std::vector<std::string>
+  besideALostRank(llvm::function_ref<llvm::Error(unsigned, Rendezvous &)> call) {
+    return onRanks(3, [&](unsigned rank) -> llvm::Error {
+      if (rank == 2) {
+        leaveWithoutTheAnswer(path(), 2, 3, 2, soon());
+        return llvm::Error::success();
+      }
+      auto meeting = Rendezvous::create(options(rank, 3));
+      if (!meeting)
+        return meeting.takeError();
+      std::this_thread::sleep_for(milliseconds(200)); // until rank 2 has left
+      return call(rank, *meeting);
+    });
+  }
+};
+
 /// Rank 1 has its answer when rank 2 can't be told: it hears why in its next call.
-TEST_F(RendezvousTest, ARankThatCannotBeToldIsNamedOnAll) {
-  std::vector<std::string> errors = onRanks(3, [&](unsigned rank) -> llvm::Error {
-    if (rank == 2) {
-      leaveWithoutTheAnswer(path(), 2, 3, 2, soon());
-      return llvm::Error::success();
-    }
-    auto meeting = Rendezvous::create(options(rank, 3));
-    if (!meeting)
-      return meeting.takeError();
-    std::this_thread::sleep_for(milliseconds(200)); // until rank 2 has left
-    llvm::Error first = meeting->allGather({}).takeError();
-    EXPECT_EQ(bool(first), rank == 0);
-    return first ? std::move(first) : meeting->allGather({}).takeError();
-  });
+TEST_F(LostRankTest, CannotBeToldAndIsNamedOnAll) {
+  std::vector<std::string> errors =
+      besideALostRank([](unsigned rank, Rendezvous &meeting) -> llvm::Error {
+        llvm::Error first = meeting.allGather({}).takeError();
+        EXPECT_EQ(bool(first), rank == 0);
+        return first ? std::move(first) : meeting.allGather({}).takeError();
+      });
   EXPECT_EQ(errors, (std::vector<std::string>{"rank 2: it has left", "rank 2: it has left", ""}));
 }
 
 /// Rank 0 has heard all, so it succeeds like rank 1; both hear of rank 2 afterwards.
-TEST_F(RendezvousTest, AConfirmationMissesNoneButTheLost) {
-  std::vector<std::string> errors = onRanks(3, [&](unsigned rank) -> llvm::Error {
-    if (rank == 2) {
-      leaveWithoutTheAnswer(path(), 2, 3, 2, soon());
-      return llvm::Error::success();
-    }
-    auto meeting = Rendezvous::create(options(rank, 3));
-    if (!meeting)
-      return meeting.takeError();
-    std::this_thread::sleep_for(milliseconds(200));
-    if (llvm::Error error = meeting->confirm())
-      return error;
-    std::string next = llvm::toString(meeting->confirm());
-    EXPECT_NE(next.find("rank 2: it has left"), std::string::npos) << next;
-    return llvm::Error::success();
-  });
+TEST_F(LostRankTest, IsAllThatAConfirmationMisses) {
+  std::vector<std::string> errors =
+      besideALostRank([](unsigned, Rendezvous &meeting) -> llvm::Error {
+        if (llvm::Error error = meeting.confirm())
+          return error;
+        std::string next = llvm::toString(meeting.confirm());
+        EXPECT_NE(next.find("rank 2: it has left"), std::string::npos) << next;
+        return llvm::Error::success();
+      });
   EXPECT_EQ(errors, std::vector<std::string>(3));
 }
 
