@@ -1,7 +1,7 @@
 // Names of the emulator's checks.
 #include "runtime/emulator/Checks.h"
 
-#include "runtime/emulator/Text.h"
+#include "runtime/Error.h"
 
 #include "llvm/ADT/SmallVector.h"
 

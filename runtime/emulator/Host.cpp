@@ -1,6 +1,6 @@
 // What the emulator needs of the host CPU.
+#include "runtime/Error.h"
 #include "runtime/emulator/Emulator.h"
-#include "runtime/emulator/Text.h"
 
 namespace mono::emu {
 

@@ -1,8 +1,8 @@
 // From a Launch to what the scheduler runs.
 #include "runtime/emulator/LaunchSetup.h"
 
+#include "runtime/Error.h"
 #include "runtime/Gfx950.h"
-#include "runtime/emulator/Text.h"
 #include "runtime/emulator/exec/Apertures.h"
 #include "runtime/emulator/exec/Hazard.h"
 

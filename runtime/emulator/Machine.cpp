@@ -1,9 +1,9 @@
 // The machine: memory, modules, launches and statistics behind one lock.
 #include "runtime/emulator/Emulator.h"
 
+#include "runtime/Error.h"
 #include "runtime/emulator/LaunchSetup.h"
 #include "runtime/emulator/StoreFaults.h"
-#include "runtime/emulator/Text.h"
 #include "runtime/emulator/exec/MatrixKinds.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -1,7 +1,7 @@
 // Device memory of all ranks: allocations, address lookup, written-byte tracking.
 #include "runtime/emulator/Memory.h"
 
-#include "runtime/emulator/Text.h"
+#include "runtime/Error.h"
 
 #include <algorithm>
 #include <bit>

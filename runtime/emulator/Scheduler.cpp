@@ -2,11 +2,11 @@
 // deadlock and budget.
 #include "runtime/emulator/Scheduler.h"
 
+#include "runtime/Error.h"
 #include "runtime/emulator/CacheModel.h"
 #include "runtime/emulator/CoherenceSchedule.h"
 #include "runtime/emulator/Dispatcher.h"
 #include "runtime/emulator/RaceGlobal.h"
-#include "runtime/emulator/Text.h"
 #include "runtime/emulator/Trace.h"
 #include "runtime/emulator/exec/Interpreter.h"
 

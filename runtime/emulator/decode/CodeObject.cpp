@@ -1,7 +1,7 @@
 // An AMDGPU code object: validated, laid out in memory form, its kernels described.
 #include "runtime/emulator/decode/CodeObject.h"
 
-#include "runtime/emulator/Text.h"
+#include "runtime/Error.h"
 #include "runtime/emulator/decode/KernelDescriptor.h"
 
 #include "llvm/BinaryFormat/ELF.h"

@@ -1,7 +1,7 @@
 // Bytes of gfx950 code to Instruction records, through LLVM's disassembler.
 #include "runtime/emulator/decode/Decoder.h"
 
-#include "runtime/emulator/Text.h"
+#include "runtime/Error.h"
 #include "runtime/emulator/decode/Encoding.h"
 #include "runtime/emulator/decode/Operands.h"
 #include "runtime/emulator/exec/MatrixKinds.h"

@@ -1,8 +1,8 @@
 // The kernel descriptor and the metadata note of a code object.
 #include "runtime/emulator/decode/KernelDescriptor.h"
 
+#include "runtime/Error.h"
 #include "runtime/Gfx950.h"
-#include "runtime/emulator/Text.h"
 #include "runtime/emulator/decode/MessagePack.h"
 
 #include "llvm/BinaryFormat/MsgPackDocument.h"

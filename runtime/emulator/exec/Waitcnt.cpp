@@ -1,6 +1,8 @@
 // Outstanding memory instructions of a wavefront.
 #include "runtime/emulator/exec/Waitcnt.h"
 
+#include <algorithm>
+
 namespace mono::emu {
 
 void Waitcnt::mark(const Entry &entry, uint8_t bit) {
@@ -34,9 +36,10 @@ void Waitcnt::issue(ReturnPath path, const Instruction &inst, bool scalar, unsig
   }
   if (path == ReturnPath::Vmem)
     return;
+  dsTotal += path != ReturnPath::Smem;
+  entry.dsNumber = dsTotal;
   if (path == ReturnPath::Ds) {
     retireDs(dsCapacity - 1);
-    ++dsTotal;
     ds[(dsHead + numDs++) % dsCapacity] = entry;
     mark(entry, dsBit);
   } else {
@@ -53,7 +56,6 @@ void Waitcnt::issue(ReturnPath path, const Instruction &inst, bool scalar, unsig
     }
     unordered[numUnordered++] = entry;
     numFlat += path == ReturnPath::Flat;
-    dsTotal += path == ReturnPath::Flat;
     mark(entry, unorderedBit);
   }
   numLgkm = numDs + numUnordered;
@@ -117,6 +119,14 @@ void Waitcnt::retireUnordered() {
   for (unsigned i = 0; i < numUnordered; ++i)
     release(unordered[i], unorderedBit);
   numUnordered = numFlat = 0;
+}
+
+uint64_t Waitcnt::dsRetired() const {
+  uint64_t retired = numDs ? ds[dsHead].dsNumber - 1 : dsTotal;
+  for (unsigned i = 0; i < numUnordered; ++i)
+    if (unordered[i].path == ReturnPath::Flat)
+      retired = std::min(retired, unordered[i].dsNumber - 1);
+  return retired;
 }
 
 const Instruction *Waitcnt::pendingVector(unsigned first, unsigned count,

@@ -44,13 +44,12 @@ public:
   /// number n (counted from 1) is complete when n <= ldsDmaRetired().
   uint64_t ldsDmaIssued() const { return dmaIssued; }
   uint64_t ldsDmaRetired() const { return dmaRetired; }
-  /// The same for all instructions that vmcnt counts (behind a FLAT that is out none is known to be
-  /// complete), and for those that access LDS (DS and FLAT;
-  /// FLAT counts as if it returned in order with DS).
+  /// The same for all instructions that vmcnt counts, and for those that access LDS (DS and FLAT);
+  /// behind a FLAT that is out none is known to be complete.
   uint64_t vmemIssued() const { return vmemTotal; }
   uint64_t vmemRetired() const { return vmemTotal - vmemSpan; }
   uint64_t dsIssued() const { return dsTotal; }
-  uint64_t dsRetired() const { return dsTotal - numDs - numFlat; }
+  uint64_t dsRetired() const;
 
   /// Outstanding instructions, as the hardware counters would show at most.
   unsigned vmcnt() const { return numVmem; }
@@ -65,6 +64,7 @@ private:
     bool scalar = false;
     bool ldsDma = false;
     bool isRetired = false;
+    uint64_t dsNumber = 0; ///< of an access to LDS: as dsIssued() counts them
   };
 
   Entry &vmemAt(unsigned n) { return vmem[(vmemHead + n) % vmemCapacity]; }

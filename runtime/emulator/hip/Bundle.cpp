@@ -1,7 +1,7 @@
 // Code objects out of what HIP programs hold.
 #include "runtime/emulator/hip/Bundle.h"
 
-#include "runtime/emulator/Text.h"
+#include "runtime/Error.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/BinaryFormat/ELF.h"
@@ -13,7 +13,6 @@
 
 namespace mono::hipemu {
 
-using emu::makeError;
 using llvm::support::endian::read16le;
 using llvm::support::endian::read32le;
 using llvm::support::endian::read64le;

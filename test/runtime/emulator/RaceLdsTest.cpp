@@ -125,6 +125,13 @@ TEST(RaceLds, FlatReachesLdsToo) {
   expectRace("  ds_write_b32 v1, v0\n" + waitLds + barrier + flat + wait +
                  "  flat_load_dword v8, v[6:7]\n" + wait,
              "LDS race in lane 0");
+  // FLAT may be the one of three that is still out; the older two of three in order are not.
+  std::string behind = "  ds_read_b32 v9, v1 offset:512\n  ds_read_b32 v10, v1 offset:512\n"
+                       "  s_waitcnt lgkmcnt(1)\n" +
+                       barrier + "  ds_read_b32 v3, v2\n";
+  std::string init = "  ds_write_b32 v1, v0 offset:512\n";
+  expectRace(init + waitLds + flat + behind, "LDS race in lane 0");
+  expectClean(init + waitLds + "  ds_write_b32 v1, v0\n" + behind);
 }
 
 /// A wave that has ended orders what it did before a later barrier of the others.
