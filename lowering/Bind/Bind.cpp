@@ -94,14 +94,26 @@ LogicalResult bindParams(ModuleOp module, const llvm::StringMap<int64_t> &values
   return success();
 }
 
+/// What passes note on ops, such as proofs that later steps rely on, is theirs to say: a file
+/// cannot.
+void dropNotes(ModuleOp module) {
+  module.getBody()->walk([](Operation *op) {
+    for (NamedAttribute attr : llvm::to_vector(op->getDiscardableAttrs()))
+      if (isa_and_present<MonoDialect>(attr.getNameDialect()))
+        op->removeDiscardableAttr(attr.getName());
+  });
+}
+
 struct BindPass : mono::impl::BindPassBase<BindPass> {
   using Base::Base;
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
     llvm::StringMap<int64_t> values;
-    if (failed(parseParams(module, params, values)) || failed(loadImports(module)) ||
-        failed(bindParams(module, values)) || failed(inlineCalls(module)) ||
+    if (failed(parseParams(module, params, values)) || failed(loadImports(module)))
+      return signalPassFailure();
+    dropNotes(module);
+    if (failed(bindParams(module, values)) || failed(inlineCalls(module)) ||
         failed(refineShapes(module)))
       return signalPassFailure();
     sinkTensors(module);
