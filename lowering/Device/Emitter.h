@@ -239,10 +239,6 @@ private:
   ownersOrZero(const Distribution &distribution, int64_t chunk, mlir::TypeRange types,
                llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value)> body);
 
-  /// The vector of a chunk, all ones for the threads that hold no elements. What those hold is a
-  /// filler: where a zero there is undefined behaviour, LLVM would take it that they do not exist.
-  mlir::Value ownersOrOne(const Distribution &distribution, int64_t chunk, mlir::Value vector);
-
   Distribution distributionOf(mlir::RankedTensorType type) const { return {type, threadCount}; }
   mlir::VectorType chunkType(mlir::RankedTensorType type) const;
 
