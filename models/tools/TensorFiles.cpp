@@ -2,7 +2,7 @@
 #include "models/tools/TensorFiles.h"
 #include "lowering/Nearest.h"
 #include "models/GroupTensors.h"
-#include "models/tools/TensorDiff.h"
+#include "models/tools/FileDiff.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
