@@ -3,6 +3,7 @@
 
 #include "dialect/Mono.h"
 #include "dialect/Nearest.h"
+#include "lowering/Check/Checks.h"
 #include "lowering/ParamValue.h"
 #include "lowering/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -95,11 +96,11 @@ LogicalResult bindParams(ModuleOp module, const llvm::StringMap<int64_t> &values
 }
 
 /// What passes note on ops, such as proofs that later steps rely on, is theirs to say: a file
-/// cannot.
+/// cannot. That elements of a mailbox are there for nobody it can.
 void dropNotes(ModuleOp module) {
   module.getBody()->walk([](Operation *op) {
     for (NamedAttribute attr : llvm::to_vector(op->getDiscardableAttrs()))
-      if (isa_and_present<MonoDialect>(attr.getNameDialect()))
+      if (isa_and_present<MonoDialect>(attr.getNameDialect()) && attr.getName() != kPaddedAttr)
         op->removeDiscardableAttr(attr.getName());
   });
 }
