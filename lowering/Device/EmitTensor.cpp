@@ -98,7 +98,10 @@ LogicalResult Emitter::verifyHasCode(Operation *op) {
   return op->emitError() << "'" << op->getName()
                          << "' has no code on gfx950; math has absf, absi, copysign, ctlz, cttz, "
                             "ctpop, erf, erfc, exp, fma, isfinite, isnan, log, round, roundeven, "
-                            "rsqrt, sqrt, tanh and trunc there";
+                            "rsqrt, sqrt, tanh and trunc there"
+                         << (isa<math::SinOp, math::CosOp, math::TanOp, math::SincosOp>(op)
+                                 ? "; angles come as a table of the caller (@rope_angles)"
+                                 : "");
 }
 
 LogicalResult Emitter::emitElementwise(Operation *op) {

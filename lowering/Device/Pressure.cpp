@@ -5,8 +5,6 @@
 #include "lowering/Device/Distribution.h"
 #include "lowering/Place/Scratch.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Path.h"
 
 using namespace mlir;
 
@@ -32,14 +30,6 @@ static int64_t registersOf(Value value, int64_t threads) {
   return d.chunks * llvm::divideCeil(d.width * bits, 32);
 }
 
-static std::string placeOf(Operation *op) {
-  auto line = op->getLoc()->findInstanceOf<FileLineColLoc>();
-  if (!line)
-    return {};
-  return llvm::formatv("{0}:{1}", llvm::sys::path::filename(line.getFilename().getValue()),
-                       line.getLine());
-}
-
 /// True if a value of the stage is used by `op` or one behind it.
 static bool isUsedFrom(Operation *op, Value value) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
@@ -49,7 +39,7 @@ static bool isUsedFrom(Operation *op, Value value) {
 }
 
 RegisterDemand largestRegisterDemand(ScheduleOp schedule) {
-  RegisterDemand most;
+  RegisterDemand most{schedule.getLoc()};
   int64_t threads = schedule.getThreads();
   for (auto stage : schedule.getBody().front().getOps<StageOp>()) {
     SmallVector<Value> living;
@@ -62,7 +52,7 @@ RegisterDemand largestRegisterDemand(ScheduleOp schedule) {
       for (Value value : living)
         registers += registersOf(value, threads);
       if (registers > most.registers)
-        most = {stage.getName().str(), placeOf(&op), registers};
+        most = {op.getLoc(), stage.getName().str(), registers};
     }
   }
   return most;

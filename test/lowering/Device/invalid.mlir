@@ -161,7 +161,7 @@ mono.schedule @function_in_a_body target("gfx950") grid(1 x 64) {
     %g = tensor.generate {
     ^bb0(%i : index):
       %c = arith.constant 1.0 : f32
-      // expected-error @below {{'math.sin' has no code on gfx950}}
+      // expected-error @below {{'math.sin' has no code on gfx950; math has absf, absi, copysign, ctlz, cttz, ctpop, erf, erfc, exp, fma, isfinite, isnan, log, round, roundeven, rsqrt, sqrt, tanh and trunc there; angles come as a table of the caller (@rope_angles)}}
       %s = math.sin %c : f32
       tensor.yield %s : f32
     } : tensor<64xf32>
