@@ -94,7 +94,8 @@ hipError_t MemoryTable::import(void *ptr, uint64_t bytes, unsigned device) {
   return hipSuccess;
 }
 
-hipError_t MemoryTable::release(void *ptr, std::initializer_list<BlockKind> kinds) {
+hipError_t MemoryTable::release(void *ptr, std::initializer_list<BlockKind> kinds,
+                                Block *released) {
   Block block;
   {
     std::lock_guard guard(lock);
@@ -106,6 +107,8 @@ hipError_t MemoryTable::release(void *ptr, std::initializer_list<BlockKind> kind
     if (block.kind == BlockKind::Device)
       used[block.device] -= block.bytes;
   }
+  if (released)
+    *released = block;
   if (block.kind == BlockKind::Device)
     return toStatus(machine.free(block.device, block.base), hipErrorInvalidValue);
   if (llvm::Error error = machine.unmapHost(ptr))
@@ -128,14 +131,6 @@ std::optional<Block> MemoryTable::findRange(const void *ptr, uint64_t bytes) con
   if (offset >= block.bytes || bytes > block.bytes - offset)
     return std::nullopt;
   return block;
-}
-
-bool MemoryTable::isCopyable(const void *ptr, uint64_t bytes) const {
-  if (!ptr)
-    return false;
-  if (std::optional<Block> block = find(ptr))
-    return findRange(ptr, bytes).has_value();
-  return !isDeviceWindow(ptr);
 }
 
 uint64_t MemoryTable::usedBytes(unsigned device) const {

@@ -133,7 +133,7 @@ hipError_t send(Runtime &runtime, hipStream_t handle, Operation op, CommandPtr *
   }
   if (hipError_t status = runtime.queue().failure())
     return status;
-  CommandPtr queued = runtime.queue().submit(*stream, std::move(op));
+  CommandPtr queued = runtime.queue().submit(*stream, std::move(op), {}, command != nullptr);
   if (command)
     *command = queued;
   return hipSuccess;
