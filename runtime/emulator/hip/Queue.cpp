@@ -166,6 +166,8 @@ void Queue::dropFinished() {
 template <typename Fn>
 static llvm::Error forEachRow(uint64_t width, uint64_t height, uint64_t depth, uint64_t pitchA,
                               uint64_t sliceA, uint64_t pitchB, uint64_t sliceB, Fn fn) {
+  if (width == 0)
+    return llvm::Error::success();
   if (pitchA == width && pitchB == width) {
     width *= height;
     height = 1;

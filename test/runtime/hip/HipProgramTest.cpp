@@ -114,7 +114,8 @@ TEST(HipProgram, ReasonsAreInTheLog) {
                           "1 waves wait and memory has not changed for 64 rounds of polling"});
   expectLogged("cooperative",
                {"': cooperative launch of 513 workgroups, but only 512 can be resident"});
-  expectLogged("copies", {"copy of rows of 40 bytes: the pitches are 16 and 50 bytes",
+  expectLogged("copies", {"rows of 40 bytes with a pitch of 16 bytes",
+                          "1 rows of 1 bytes, 16 bytes apart, in slices of 0 bytes",
                           "fill of elements of 4 bytes at "});
   expectLogged("graphs", {" nodes form a cycle"});
   expectLogged("ipc", {"IPC handle: opened in the process that made it"});
