@@ -139,7 +139,8 @@ static llvm::Expected<std::vector<uint8_t>> completeKernarg(const Launch &launch
 static llvm::Expected<DevicePtr> place(AddressSpace &memory, unsigned rank, llvm::StringRef name,
                                        llvm::ArrayRef<uint8_t> bytes) {
   uint64_t size = (bytes.size() + 64) / 64 * 64;
-  auto allocation = memory.allocate(rank, size, name, MemoryKind::Device);
+  auto allocation =
+      memory.allocate(rank, size, name, MemoryKind::Device, AddressSpace::Part::Launch);
   if (!allocation)
     return allocation.takeError();
   std::copy(bytes.begin(), bytes.end(), (*allocation)->data());

@@ -11,11 +11,7 @@ namespace mono::hipemu {
 static uint64_t addressOf(const void *ptr) { return reinterpret_cast<uint64_t>(ptr); }
 static void *pointerTo(uint64_t address) { return reinterpret_cast<void *>(address); }
 
-bool isDeviceWindow(const void *ptr) {
-  // Emulated ranks own windows of 2^40 bytes from 2^44 on (emulator/Memory.h), up to 64 of them.
-  constexpr unsigned windowShift = 40, firstWindow = 16, windows = 64;
-  return (addressOf(ptr) >> windowShift) - firstWindow < windows;
-}
+bool isDeviceWindow(const void *ptr) { return emu::isDeviceWindow(addressOf(ptr)); }
 
 static const char *kindName(BlockKind kind) {
   switch (kind) {
