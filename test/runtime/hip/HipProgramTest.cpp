@@ -108,8 +108,7 @@ TEST(HipProgram, ReasonsAreInTheLog) {
   expectLogged("errors", {": not a stream", ": not the address of a kernel",
                           "bytes asked, but rank 0 has 309237645312 of 309237645312 bytes left",
                           " is no device memory", " is not inside one allocation",
-                          "': expected a grid and a workgroup of 1 to 1024 work-items, but got 1 x "
-                          "1 x 1 workgroups of 2048 x 1 x 1",
+                          "': expected at most 1024 work-items a workgroup, but got 2048 x 1 x 1",
                           ": not the start of such an allocation",
                           "1 waves wait and memory has not changed for 64 rounds of polling"});
   expectLogged("cooperative",
