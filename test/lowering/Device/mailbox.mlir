@@ -3,24 +3,31 @@
 
 // CHECK-LABEL: gpu.func @device_scope
 // CHECK-SAME: known_block_size = array<i32: 64, 1, 1>
-// The epoch is read past the caches; its tag is one more.
+// The epoch is read past the caches; its tag is one more. Each stage counts up where it needs the tag.
 // CHECK: %[[SEEN:.*]] = llvm.load %{{.*}} atomic syncscope("agent") monotonic {alignment = 4 : i64} : !llvm.ptr<1> -> i32
-// CHECK: %[[MORE:.*]] = arith.cmpi ult, %[[SEEN]]
-// CHECK: %[[ADDED:.*]] = arith.addi %[[SEEN]]
+// CHECK: %[[LAST:.*]] = llvm.inline_asm {{.*}} %[[SEEN]] :
+// CHECK: %[[MORE:.*]] = arith.cmpi ult, %[[LAST]]
+// CHECK: %[[ADDED:.*]] = arith.addi %[[LAST]]
 // CHECK: %[[NEXT:.*]] = arith.select %[[MORE]], %[[ADDED]]
 // CHECK: %[[TAG:.*]] = rocdl.readfirstlane %[[NEXT]] : i32
 // CHECK: %[[WIDE:.*]] = arith.extui %[[TAG]] : i32 to i64
 // CHECK: %[[HIGH:.*]] = arith.shli %[[WIDE]]
 // CHECK: %[[WORD:.*]] = arith.ori %[[HIGH]]
 // CHECK: llvm.store %[[WORD]], %{{.*}} atomic syncscope("agent") monotonic {alignment = 8 : i64} : i64, !llvm.ptr<1>
+// CHECK: %[[AGAIN:.*]] = llvm.inline_asm {{.*}} %[[SEEN]] :
+// CHECK: arith.addi %[[AGAIN]]
+// CHECK: %[[WANTED:.*]] = rocdl.readfirstlane
 // CHECK: scf.while
 // CHECK: %[[GOT:.*]] = llvm.load %{{.*}} atomic syncscope("agent") monotonic {alignment = 8 : i64} : !llvm.ptr<1> -> i64
-// CHECK: arith.cmpi ne, %{{.*}}, %[[TAG]] : i32
+// CHECK: arith.cmpi ne, %{{.*}}, %[[WANTED]] : i32
 // CHECK: scf.condition
 // CHECK: rocdl.s.sleep 1
 // The epoch advances after every wavefront has read it.
+// CHECK: %[[END:.*]] = llvm.inline_asm {{.*}} %[[SEEN]] :
+// CHECK: arith.addi %[[END]]
+// CHECK: %[[STORED:.*]] = rocdl.readfirstlane
 // CHECK: amdgpu.lds_barrier
-// CHECK: llvm.store %[[TAG]], %{{.*}} atomic syncscope("agent") monotonic
+// CHECK: llvm.store %[[STORED]], %{{.*}} atomic syncscope("agent") monotonic
 // CHECK: gpu.return
 mono.schedule @device_scope target("gfx950") grid(2 x 64) {
   %a = mono.operand "a" read [64] : f32
