@@ -1,8 +1,8 @@
 // Upstream ops on tensors: elementwise maths thread by thread, reductions and broadcasts through
 // lanes and LDS.
 #include "lowering/Device/Emitter.h"
+#include "lowering/Device/Lanes.h"
 
-#include "dialect/target/Gfx950.h"
 #include "lowering/Place/Scratch.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
@@ -280,25 +280,21 @@ void Emitter::reduceAcrossLanes(linalg::ReduceOp op, Value init, int64_t scratch
   int64_t rowCount = d.elements / d.columns;
   int64_t partials = rowCount * rows.waves;
   SmallVector<Value> chunks(inRegisters(op.getInputs().front()));
+  // All sums, then all stores: what waits for one chunk's lanes does the next one's work.
+  SmallVector<Value> sums = llvm::map_to_vector(chunks, [&](Value values) {
+    return combineLanes(b, withinThread(op, values), 1, rows.lanes,
+                        [&](Value mine, Value other) { return combine(op, b, other, mine); });
+  });
   willWrite({scratch, partials * 4});
-  for (auto [chunk, values] : llvm::enumerate(chunks)) {
-    Value sum = withinThread(op, values);
-    for (int64_t distance = rows.lanes / 2; distance > 0; distance /= 2) {
-      Value other = gpu::ShuffleOp::create(b, sum, constantI32(distance),
-                                           constantI32(gfx950::kWaveSize), gpu::ShuffleMode::XOR)
-                        .getShuffleResult();
-      sum = combine(op, b, other, sum);
-    }
-    forOwners(d, chunk, [&](Value first) {
-      // The first lane of a row's share speaks for it.
-      Value speaker =
-          arith::CmpIOp::create(b, arith::CmpIPredicate::eq, modulo(lane, rows.lanes), constant(0));
-      guard(speaker, [&] {
-        Value share = divide(first, rows.lanes * d.width);
-        ldsStore(scratch, partials, share, single(sum));
+  // The first lane of a row's share speaks for it.
+  Value speaker =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, modulo(lane, rows.lanes), constant(0));
+  guard(speaker, [&] {
+    for (auto [chunk, sum] : llvm::enumerate(sums))
+      forOwners(d, chunk, [&, sum = sum](Value first) {
+        ldsStore(scratch, partials, divide(first, rows.lanes * d.width), single(sum));
       });
-    });
-  }
+  });
   foldRows(op, init, scratch, rows.waves, scratch + partials * 4);
 }
 

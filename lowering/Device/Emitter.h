@@ -68,6 +68,7 @@ public:
 private:
   friend class ProductEmitter;
   friend class RadixSelectEmitter;
+  friend class ReceiveEmitter;
   friend class WaveSelectEmitter;
 
   // Emitter.cpp: the frame.
@@ -156,7 +157,7 @@ private:
   /// The same for one vector, from element `first` of the region, counted in rows without padding.
   void storeToRegion(RegionOp region, mlir::Value first, mlir::Value vector);
 
-  // EmitMailbox.cpp: tagged words.
+  // EmitMailbox.cpp, EmitReceive.cpp: tagged words.
   mlir::LogicalResult emitPost(PostOp op);
   mlir::LogicalResult emitReceive(ReceiveOp op);
   mlir::LogicalResult emitReceiveRows(ReceiveRowsOp op);

@@ -67,3 +67,29 @@ mono.schedule @peers target("gfx950") grid(1 x 64) {
     mono.store %v, %b[0] : tensor<64xf32>
   }
 }
+
+// -----
+
+// 48 terms of 4 sums: 32 lanes a pair of sums take 2 terms each, so a lane polls 4 words, once, and
+// the lanes' sums meet in registers: within rows of 16 lanes, then across them.
+// CHECK-LABEL: gpu.func @terms_on_lanes
+// CHECK: scf.while
+// CHECK-COUNT-4: llvm.load %{{.*}} atomic syncscope("agent")
+// CHECK-NOT: scf.while
+// CHECK: amdgpu.dpp
+// CHECK: rocdl.permlane32.swap
+// CHECK-NOT: scf.while
+// CHECK: gpu.return
+mono.schedule @terms_on_lanes target("gfx950") grid(49 x 512) {
+  %a = mono.operand "a" read [48, 4] : f32
+  %y = mono.operand "y" write [4] : f32
+  %m = mono.mailbox "m" tagged scope(device) slots(1) [48, 4] : f32
+  mono.stage "post" (%t) tasks [48] base [0] {
+    %v = mono.load %a[%t, 0] [1, 4] : tensor<1x4xf32>
+    mono.post %v to %m[%t, 0] : tensor<1x4xf32>
+  }
+  mono.stage "get" (%t) tasks [1] base [48] {
+    %v = mono.receive %m[0, 0] [48, 4] sum : tensor<4xf32>
+    mono.store %v, %y[0] : tensor<4xf32>
+  }
+}
