@@ -112,6 +112,12 @@ LogicalResult Emitter::emitReshape(Operation *op) {
   if (distributionOf(from).width == distributionOf(to).width) {
     Tile moved = tile(source);
     moved.type = to;
+    // Rows of another length have no padding where these do.
+    if (moved.padding) {
+      moved.chunks = llvm::to_vector(inRegisters(source));
+      moved.home.reset();
+      moved.padding = 0;
+    }
     tiles[result] = std::move(moved);
   } else {
     setTile(result, inLds(source, scratchOf(op)));
