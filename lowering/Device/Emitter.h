@@ -160,6 +160,9 @@ private:
   mlir::LogicalResult emitReceiveRows(ReceiveRowsOp op);
   /// The distribution with whole tagged words in each thread.
   Distribution wordsOf(mlir::RankedTensorType type) const;
+  /// The same with two words, 16 bytes, in each, so that neighbouring lanes poll what lies side by
+  /// side: for what goes to a region and is bound to no thread.
+  Distribution wordPairsOf(mlir::RankedTensorType type) const;
   /// The tensor's elements in that distribution.
   llvm::SmallVector<mlir::Value> inWords(mlir::Value tensor, int64_t scratch);
 
