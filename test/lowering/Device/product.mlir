@@ -79,3 +79,26 @@ mono.schedule @element_by_element target("gfx950") grid(1 x 64) {
     mono.store %p, %y[0, 0] : tensor<8x12xf32>
   }
 }
+
+// -----
+
+// A slice reads the longer rows where the product left them: no copy, and one barrier.
+// CHECK-LABEL: gpu.func @slice_of_product
+// CHECK: amdgpu.mfma
+// CHECK: vector.store %{{.*}} : memref<160xf32, #gpu.address_space<workgroup>>, vector<4xf32>
+// CHECK: amdgpu.lds_barrier
+// CHECK-NOT: amdgpu.lds_barrier
+// CHECK: vector.load %{{.*}} : memref<160xf32, #gpu.address_space<workgroup>>
+// CHECK: vector.store %{{.*}} : memref<64xf32, #gpu.address_space<global>>
+mono.schedule @slice_of_product target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [16, 64] : bf16
+  %y = mono.operand "y" write [4, 16] : f32
+  %r = mono.region "r" [16, 64] pad(16) : bf16
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %v = mono.load %a[0, 0] [16, 64] : tensor<16x64xbf16>
+    mono.store %v, %r[0, 0] : tensor<16x64xbf16>
+    %p = mono.product %r[8, 0] [8, 64], %r[0, 0] [16, 64] : tensor<8x16xf32>
+    %s = tensor.extract_slice %p[4, 0] [4, 16] [1, 1] : tensor<8x16xf32> to tensor<4x16xf32>
+    mono.store %s, %y[0, 0] : tensor<4x16xf32>
+  }
+}
