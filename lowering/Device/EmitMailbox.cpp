@@ -93,6 +93,11 @@ Distribution Emitter::wordsOf(RankedTensorType type) const {
   return {type, threadCount, elementsOfWord(type.getElementType())};
 }
 
+Distribution Emitter::wordPairsOf(RankedTensorType type) const {
+  int64_t share = elementsOfWord(type.getElementType());
+  return {type, threadCount, share, 2 * share};
+}
+
 /// Codes whose words lie across threads are put together in LDS.
 SmallVector<Value> Emitter::inWords(Value tensor, int64_t scratch) {
   auto type = cast<RankedTensorType>(tensor.getType());

@@ -35,7 +35,7 @@ LogicalResult Emitter::emitReceiveRows(ReceiveRowsOp op) {
   Type element = mailbox.getElement();
   int64_t count = cast<RankedTensorType>(op.getRows().getType()).getNumElements();
   auto type = RankedTensorType::get({count, columns}, element);
-  Distribution d = wordsOf(type);
+  Distribution d = wordPairsOf(type);
   int64_t indices = inLds(op.getRows(), scratchOf(op));
   willRead({indices, count * 4});
   Value slot = ownSlot(mailbox);
@@ -113,7 +113,8 @@ ReceiveEmitter::ReceiveEmitter(Emitter &emitter, ReceiveOp op)
       element(mailbox.getElement()), terms(op.getSum() ? op.getStaticSizes().front() : 1),
       shape(ArrayRef(op.getStaticSizes()).drop_front(op.getSum() ? 1 : 0)),
       strides(stridesOf(staticValues(mailbox.getShape()))),
-      d(emitter.wordsOf(RankedTensorType::get(shape, element))),
+      d(region ? emitter.wordPairsOf(RankedTensorType::get(shape, element))
+               : emitter.wordsOf(RankedTensorType::get(shape, element))),
       wordsPerChunk(d.width / elementsOfWord(element)),
       offsets(emitter.evaluate(op.getOffsets(), op.getOffsetArgs())),
       slot(emitter.ownSlot(mailbox)) {}

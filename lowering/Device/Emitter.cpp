@@ -341,8 +341,14 @@ void Emitter::setTile(Value tensor, SmallVector<Value> chunks) {
   tiles[tensor] = {cast<RankedTensorType>(tensor.getType()), std::move(chunks), std::nullopt};
 }
 
-void Emitter::setTile(Value tensor, int64_t home) {
-  tiles[tensor] = {cast<RankedTensorType>(tensor.getType()), {}, home};
+void Emitter::setTile(Value tensor, int64_t home, int64_t padding) {
+  tiles[tensor] = {cast<RankedTensorType>(tensor.getType()), {}, home, padding};
+}
+
+Value Emitter::inPaddedRows(Value first, int64_t columns, int64_t rowStride) {
+  if (rowStride == columns)
+    return first;
+  return add(mul(divide(first, columns), rowStride), modulo(first, columns));
 }
 
 ArrayRef<Value> Emitter::inRegisters(Value tensor) {
@@ -350,11 +356,12 @@ ArrayRef<Value> Emitter::inRegisters(Value tensor) {
   if (!t.chunks.empty())
     return t.chunks;
   Distribution d = distributionOf(t.type);
-  willRead({*t.home, ldsBytes(t.type)});
+  int64_t rowStride = d.columns + t.padding;
+  willRead({*t.home, ldsBytes(t.type) / d.columns * rowStride});
   SmallVector<Value> chunks;
   for (int64_t chunk = 0; chunk < d.chunks; ++chunk)
-    chunks.push_back(
-        ldsLoad(*t.home, t.type.getElementType(), d.elements, firstElement(d, chunk), d.width));
+    chunks.push_back(ldsLoad(*t.home, t.type.getElementType(), d.elements / d.columns * rowStride,
+                             inPaddedRows(firstElement(d, chunk), d.columns, rowStride), d.width));
   t.chunks = std::move(chunks);
   return t.chunks;
 }
@@ -369,10 +376,11 @@ void Emitter::toLds(RankedTensorType type, ArrayRef<Value> chunks, int64_t offse
 
 int64_t Emitter::inLds(Value tensor, int64_t scratch) {
   Tile &t = tile(tensor);
-  if (t.home)
+  if (t.home && !t.padding)
     return *t.home;
-  toLds(t.type, t.chunks, scratch);
+  toLds(t.type, inRegisters(tensor), scratch);
   t.home = scratch;
+  t.padding = 0;
   return scratch;
 }
 

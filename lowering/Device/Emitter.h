@@ -23,7 +23,8 @@ inline constexpr int64_t kLaneBytes = 16;
 struct Tile {
   mlir::RankedTensorType type;
   llvm::SmallVector<mlir::Value> chunks; ///< vector<width x element>, one a chunk
-  std::optional<int64_t> home;           ///< byte offset in LDS, row-major without padding
+  std::optional<int64_t> home;           ///< byte offset in LDS, row-major
+  int64_t padding = 0;                   ///< elements behind each row there
 };
 
 /// What a mono.stream has in flight.
@@ -163,6 +164,9 @@ private:
   mlir::LogicalResult emitReceiveRows(ReceiveRowsOp op);
   /// The distribution with whole tagged words in each thread.
   Distribution wordsOf(mlir::RankedTensorType type) const;
+  /// The same with two words, 16 bytes, in each, so that neighbouring lanes poll what lies side by
+  /// side: for what goes to a region and is bound to no thread.
+  Distribution wordPairsOf(mlir::RankedTensorType type) const;
   /// The tensor's elements in that distribution.
   llvm::SmallVector<mlir::Value> inWords(mlir::Value tensor, int64_t scratch);
 
@@ -274,10 +278,12 @@ private:
   llvm::ArrayRef<mlir::Value> inRegisters(mlir::Value tensor);
   /// Stores the elements of a tensor to LDS at `offset`, row-major.
   void toLds(mlir::RankedTensorType type, llvm::ArrayRef<mlir::Value> chunks, int64_t offset);
-  /// The tile's place in LDS; stores it to `scratch` if it has none.
+  /// The tile's place in LDS, without padding; stores it to `scratch` if it has none.
   int64_t inLds(mlir::Value tensor, int64_t scratch);
   void setTile(mlir::Value tensor, llvm::SmallVector<mlir::Value> chunks);
-  void setTile(mlir::Value tensor, int64_t home);
+  void setTile(mlir::Value tensor, int64_t home, int64_t padding = 0);
+  /// Where element `first` of rows of `columns` lies if each takes `rowStride` elements.
+  mlir::Value inPaddedRows(mlir::Value first, int64_t columns, int64_t rowStride);
 
   /// The operand's first byte: ptr<1>.
   mlir::Value operandPointer(OperandOp op);
@@ -312,9 +318,9 @@ private:
   void issueWeights(WeightStream &stream, mlir::Value step,
                     llvm::SmallVectorImpl<mlir::Value> &into);
 
-  /// Sum of `parts` tensors that lie in LDS one behind the other, in that order, a vector a chunk.
+  /// Sum of `parts` matrices that lie in LDS one behind the other, in that order, a vector a chunk.
   llvm::SmallVector<mlir::Value> sumOfParts(int64_t scratch, mlir::RankedTensorType type,
-                                            int64_t parts);
+                                            int64_t rowStride, int64_t parts);
 
   ScheduleOp schedule;
   mlir::gpu::GPUFuncOp func;

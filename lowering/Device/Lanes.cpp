@@ -55,20 +55,26 @@ Value inclusiveSum(ImplicitLocOpBuilder &b, Value i32) {
 /// swap of rows of 16 lanes, or of halves, makes of two copies (CDNA4 ISA, v_permlane16_swap_b32).
 static std::pair<Value, Value> bothRows(ImplicitLocOpBuilder &b, Value value, int64_t distance) {
   Type i32 = b.getI32Type();
-  Value bits = b.createOrFold<arith::BitcastOp>(i32, value);
+  int64_t dwords = value.getType().getIntOrFloatBitWidth() / 32;
+  auto split = VectorType::get({dwords}, i32);
   auto pair = LLVM::LLVMStructType::getLiteral(b.getContext(), {i32, i32});
-  Value swapped = distance == 16
-                      ? ROCDL::Permlane16SwapOp::create(b, pair, bits, bits, /*fi=*/false,
-                                                        /*boundControl=*/false)
-                            .getResult()
-                      : ROCDL::Permlane32SwapOp::create(b, pair, bits, bits, /*fi=*/false,
-                                                        /*boundControl=*/false)
-                            .getResult();
-  auto half = [&](int64_t which) {
-    Value field = LLVM::ExtractValueOp::create(b, swapped, which);
-    return b.createOrFold<arith::BitcastOp>(value.getType(), field);
-  };
-  return {half(0), half(1)};
+  Value bits = LLVM::BitcastOp::create(b, split, value);
+  Value lower = LLVM::PoisonOp::create(b, split), upper = lower;
+  for (int64_t i = 0; i < dwords; ++i) {
+    Value at = constant(b, i), dword = LLVM::ExtractElementOp::create(b, bits, at), swapped;
+    if (distance == 16)
+      swapped = ROCDL::Permlane16SwapOp::create(b, pair, dword, dword, /*fi=*/false,
+                                                /*boundControl=*/false);
+    else
+      swapped = ROCDL::Permlane32SwapOp::create(b, pair, dword, dword, /*fi=*/false,
+                                                /*boundControl=*/false);
+    lower =
+        LLVM::InsertElementOp::create(b, lower, LLVM::ExtractValueOp::create(b, swapped, 0), at);
+    upper =
+        LLVM::InsertElementOp::create(b, upper, LLVM::ExtractValueOp::create(b, swapped, 1), at);
+  }
+  Type type = value.getType();
+  return {LLVM::BitcastOp::create(b, type, lower), LLVM::BitcastOp::create(b, type, upper)};
 }
 
 /// What the lane whose number differs by the bit `distance`, at most 8, holds. With `groupsAgree`

@@ -93,3 +93,28 @@ mono.schedule @terms_on_lanes target("gfx950") grid(49 x 512) {
     mono.store %v, %y[0] : tensor<4xf32>
   }
 }
+
+// -----
+
+// What goes to a region is polled so that neighbouring threads take neighbouring pairs of words, not
+// the eight elements that a thread would hold of a tensor.
+// CHECK-LABEL: gpu.func @into_region
+// CHECK: scf.while
+// CHECK-COUNT-8: vector.store %{{.*}} : memref<8192xf32, #gpu.address_space<workgroup>>, vector<2xf32>
+// CHECK-NOT: vector<8xf32>
+// CHECK: amdgpu.lds_barrier
+mono.schedule @into_region target("gfx950") grid(2 x 512) {
+  %a = mono.operand "a" read [4, 2048] : f32
+  %y = mono.operand "y" write [4, 2048] : f32
+  %m = mono.mailbox "m" tagged scope(device) slots(1) [4, 2048] : f32
+  %r = mono.region "r" [4, 2048] : f32
+  mono.stage "post" (%t) tasks [1] base [0] {
+    %v = mono.load %a[0, 0] [4, 2048] : tensor<4x2048xf32>
+    mono.post %v to %m[0, 0] : tensor<4x2048xf32>
+  }
+  mono.stage "get" (%t) tasks [1] base [1] {
+    mono.receive %m[0, 0] [4, 2048] into %r
+    %v = mono.load %r[0, 0] [4, 2048] : tensor<4x2048xf32>
+    mono.store %v, %y[0, 0] : tensor<4x2048xf32>
+  }
+}
