@@ -21,10 +21,11 @@ mono.routine @project_heads(%x : !mono.buffer, %gamma : !mono.buffer, %w : !mono
   mono.require %wholeHead, "expected `dim` to be a multiple of 16 for @project_heads"
   %normed = mono.region "normed_input" [%rows, %hidden] pad(8) : bf16
   mono.stage "project_heads" (%t) tasks [(%heads * symbol(%dim)) floordiv 16] base [0] {
-    %weights = mono.stream %w[%t * 16, 0] [16, %hidden] split_k(8)
+    // Asked for before the weights: loads return in order.
     %x16 = mono.load %x[0, 0] [%rows, %hidden] : tensor<?x?xbf16>
-    %x32 = arith.extf %x16 : tensor<?x?xbf16> to tensor<?x?xf32>
     %gamma16 = mono.load %gamma[0] [%hidden] : tensor<?xbf16>
+    %weights = mono.stream %w[%t * 16, 0] [16, %hidden] split_k(8)
+    %x32 = arith.extf %x16 : tensor<?x?xbf16> to tensor<?x?xf32>
     %h = mono.call @rms_norm(%x32, %gamma16, %eps, %rows, %hidden)
       : (tensor<?x?xf32>, tensor<?xbf16>, f32, index, index) -> tensor<?x?xbf16>
     mono.store %h, %normed[0, 0] : tensor<?x?xbf16>
