@@ -65,6 +65,7 @@ public:
   mlir::LogicalResult emit();
 
 private:
+  friend class ContractEmitter;
   friend class ProductEmitter;
   friend class RadixSelectEmitter;
   friend class WaveSelectEmitter;
@@ -284,8 +285,8 @@ private:
   llvm::SmallVector<mlir::Value> packWords(mlir::Value chunk);
   mlir::Value unpackWords(llvm::ArrayRef<mlir::Value> payloads, mlir::Type element);
 
-  void issueWeights(WeightStream &stream, mlir::Value step,
-                    llvm::SmallVectorImpl<mlir::Value> &into);
+  /// The load of a row tile of a wavefront's weights at a step of its depth.
+  mlir::Value issueWeights(WeightStream &stream, mlir::Value step, int64_t rowTile);
 
   /// Sum of `parts` tensors that lie in LDS one behind the other, in that order, a vector a chunk.
   llvm::SmallVector<mlir::Value> sumOfParts(int64_t scratch, mlir::RankedTensorType type,
