@@ -4,6 +4,7 @@
 #include "dialect/Exprs.h"
 #include "dialect/target/Gfx950.h"
 #include "lowering/Check/Boxes.h"
+#include "lowering/Device/LoadsAhead.h"
 #include "lowering/Manifest.h"
 #include "lowering/Place/Scratch.h"
 #include "mlir/Dialect/AMDGPU/IR/AMDGPUDialect.h"
@@ -194,12 +195,37 @@ LogicalResult Emitter::emitBody(StageOp stage, Value task) {
   if (markers)
     emitMarker(task);
   tag = nullptr;
+  gathersAhead.clear();
+  emitted.clear();
+  LoadsAhead ahead(stage);
   for (Operation &op : stage.getBody().front()) {
-    b.setLoc(op.getLoc());
-    if (failed(emitOp(&op)))
+    for (Operation *load : ahead.inFrontOf(&op))
+      if (failed(emitAhead(load)))
+        return failure();
+    if (failed(emitOnce(&op)))
       return failure();
   }
   return success();
+}
+
+LogicalResult Emitter::emitAhead(Operation *load) {
+  if (emitted.contains(load))
+    return success();
+  for (Operation *producer : producersInStage(load))
+    if (failed(emitAhead(producer)))
+      return failure();
+  if (!hasTwoHalves(load))
+    return emitOnce(load);
+  b.setLoc(load->getLoc());
+  gathersAhead[load] = issueGather(cast<GatherOp>(load), /*isAhead=*/true);
+  return success();
+}
+
+LogicalResult Emitter::emitOnce(Operation *op) {
+  if (!emitted.insert(op).second)
+    return success();
+  b.setLoc(op->getLoc());
+  return emitOp(op);
 }
 
 /// Tells thread trace, or the emulator, which task begins (Manifest.h, markerOf).

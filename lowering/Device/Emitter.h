@@ -12,6 +12,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace mono {
 
@@ -56,6 +57,13 @@ struct ScaledStream {
                                            ///< [rowTiles] scales
 };
 
+/// Rows a mono.gather has loaded. With `or` those of this launch are still zeros, and `rows` says
+/// where each chunk's comes from (GatherOp, indicesWithPlaces()).
+struct GatheredRows {
+  llvm::SmallVector<mlir::Value> chunks;
+  llvm::SmallVector<mlir::Value> rows; ///< i32, with `or` only
+};
+
 class Emitter : KernelBuilder {
 public:
   /// `watchdogCycles`: how long a wait may take; 0 for ever. `skipBarrier`: number of a barrier to
@@ -67,6 +75,7 @@ public:
   mlir::LogicalResult emit();
 
 private:
+  friend class ContractEmitter;
   friend class ProductEmitter;
   friend class RadixSelectEmitter;
   friend class ReceiveEmitter;
@@ -86,6 +95,10 @@ private:
   mlir::LogicalResult addHazardsOfTasks(StageOp stage, mlir::scf::ForOp loop);
   void emitMarker(mlir::Value task);
   mlir::LogicalResult emitBody(StageOp stage, mlir::Value task);
+  /// Emits what `load` needs and has not been emitted, then its loads, or all of it.
+  mlir::LogicalResult emitAhead(mlir::Operation *load);
+  /// emitOp() for an op of the stage's body, once.
+  mlir::LogicalResult emitOnce(mlir::Operation *op);
   mlir::LogicalResult emitOp(mlir::Operation *op);
   /// Zeros for a tensor.empty whose elements `op` reads: they are undefined, but the same each
   /// time.
@@ -137,6 +150,18 @@ private:
   mlir::LogicalResult emitGather(GatherOp op);
   mlir::LogicalResult emitScatter(ScatterOp op);
   mlir::LogicalResult gatherSingle(GatherOp op);
+  /// The distribution of the rows a gather brings.
+  Distribution distributionOf(GatherOp op) const;
+  /// The first half of a gather of rows: their loads; `isAhead` if waits come before the second.
+  GatheredRows issueGather(GatherOp op, bool isAhead);
+  /// The second half: the chunk with the rows of this launch.
+  mlir::Value withFresh(GatherOp op, int64_t chunk, mlir::Value loaded, mlir::Value row);
+  /// A vector at a row and column of an operand or a region.
+  mlir::Value loadOfRow(mlir::Value memory, mlir::Value row, mlir::Value column, int64_t width);
+  /// `load(row - begin)` if that is within [0, size), zeros elsewhere; i1: whether it is.
+  std::pair<mlir::Value, mlir::Value> loadWithin(mlir::Value row, int64_t begin, int64_t size,
+                                                 mlir::VectorType type,
+                                                 llvm::function_ref<mlir::Value(mlir::Value)> load);
   mlir::LogicalResult emitDistinct(DistinctOp op);
   /// The indices of a gather with `or` in LDS, at which places row j of `fresh` is row R + j of a
   /// source of R rows; its number of bytes and that of the places behind it is the op's scratch.
@@ -315,8 +340,8 @@ private:
   llvm::SmallVector<mlir::Value> packWords(mlir::Value chunk);
   mlir::Value unpackWords(llvm::ArrayRef<mlir::Value> payloads, mlir::Type element);
 
-  void issueWeights(WeightStream &stream, mlir::Value step,
-                    llvm::SmallVectorImpl<mlir::Value> &into);
+  /// The load of a row tile of a wavefront's weights at a step of its depth.
+  mlir::Value issueWeights(WeightStream &stream, mlir::Value step, int64_t rowTile);
 
   /// Sum of `parts` matrices that lie in LDS one behind the other, in that order, a vector a chunk.
   llvm::SmallVector<mlir::Value> sumOfParts(int64_t scratch, mlir::RankedTensorType type,
@@ -343,6 +368,8 @@ private:
   llvm::DenseMap<mlir::Value, Tile> tiles;
   llvm::DenseMap<mlir::Value, WeightStream> streams;
   llvm::DenseMap<mlir::Value, ScaledStream> scaledStreams;
+  llvm::DenseMap<mlir::Operation *, GatheredRows> gathersAhead; ///< of the body being emitted
+  llvm::DenseSet<mlir::Operation *> emitted;                    ///< ops of that body
 };
 
 /// Where a placed region lies in LDS.
