@@ -197,8 +197,10 @@ def Mono_ReceiveOp : Mono_SliceOp<"receive", [MemoryEffects<[MemRead, MemWrite]>
   let summary = "wait for a box of a mailbox";
   let description = [{
     Returns when every word of the box carries this launch's epoch. `sum` adds over the first axis
-    in f32 and in rising index, which over the rank axis of a `peers` mailbox is the second half of
-    a symmetric all-reduce: every rank adds the same words in the same order and gets the same bits.
+    in f32, in an order that follows from the sizes alone: in rising index, or, where few elements
+    have many terms, each lane some terms in rising index and then a tree over the lanes. Over the
+    rank axis of a `peers` mailbox this is the second half of a symmetric all-reduce: every rank
+    adds the same words in the same order and gets the same bits.
     `into` puts the box into a region instead of a tensor.
 
     Example (test/dialect/ops.mlir):

@@ -105,8 +105,8 @@ LogicalResult bindParams(ModuleOp module, const llvm::StringMap<int64_t> &values
   return success();
 }
 
-/// What passes note on ops, such as proofs that later steps rely on, is theirs to say: a file
-/// cannot. That elements of a mailbox are there for nobody it can.
+/// What passes note on ops, such as proofs that later steps rely on, is theirs to say: a file can
+/// say that a mailbox is padded, and nothing else.
 void dropNotes(ModuleOp module) {
   module.getBody()->walk([](Operation *op) {
     for (NamedAttribute attr : llvm::to_vector(op->getDiscardableAttrs()))

@@ -24,7 +24,7 @@ Type elementInLds(Type element) {
 int64_t ldsBytes(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   Type element = elementInLds(tensor.getElementType());
-  return tensor.getNumElements() * element.getIntOrFloatBitWidth() / 8;
+  return llvm::divideCeil(tensor.getNumElements() * element.getIntOrFloatBitWidth(), 8);
 }
 
 bool isShapeOnly(OpOperand &operand) {

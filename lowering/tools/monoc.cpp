@@ -6,6 +6,7 @@
 #include "lowering/Report.h"
 #include "lowering/ReportArena.h"
 #include "lowering/Rules.h"
+#include "lowering/Targets.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
@@ -103,16 +104,18 @@ static Exit checkTogether() {
 }
 
 /// A message about a file that would be written over; kGood when there is none.
-static Exit checkTargets(const std::string &written) {
-  auto refuse = [](StringRef option, const std::string &path) {
+static Exit checkTargets(StringRef written, StringRef dependencies, ArrayRef<StringRef> sources) {
+  auto refuse = [](StringRef option, StringRef path) {
     return fail(kUsage, option + ": expected another file than '" + path +
                             "', which is read or written besides");
   };
-  if (sys::fs::equivalent(written, input))
-    return refuse("-o", written);
-  if (!depfile.empty() && (depfile == written || sys::fs::equivalent(depfile, input)))
-    return refuse("--depfile", depfile);
-  return kGood;
+  for (StringRef source : sources) {
+    if (mono::isSameFile(written, source))
+      return refuse("-o", written);
+    if (mono::isSameFile(dependencies, source))
+      return refuse("--depfile", dependencies);
+  }
+  return mono::isSameFile(dependencies, written) ? refuse("--depfile", dependencies) : kGood;
 }
 
 /// `attn_out_router.mlir` -> `attn_out_router.hsaco` in the current directory; text goes to stdout,
@@ -256,11 +259,16 @@ int main(int argc, char **argv) {
   const std::string path = output.empty() ? defaultOutput() : output;
   const ReportKind reportKind = report;
   const std::string schedule = input, dependencies = depfile;
-  if (Exit status = checkTargets(path))
+  const std::string written = options.checkOnly ? "" : path;
+  if (Exit status = checkTargets(written, dependencies, StringRef(schedule)))
     return status;
   auto result = compileInput(schedule, options);
   if (!result)
     return fail(kWrongInput, toString(result.takeError()));
+  auto imports =
+      map_to_vector(result->imports, [](const auto &file) { return StringRef(file.path); });
+  if (Exit status = checkTargets(written, dependencies, imports))
+    return status;
   if (!dependencies.empty())
     if (Exit status = writeDependencies(dependencies, path, schedule, *result))
       return status;

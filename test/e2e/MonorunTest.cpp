@@ -101,6 +101,19 @@ TEST_F(Monorun, TargetsAreCheckedFirst) {
         {path("none.mlir"), "--trace=" + path(".")});
 }
 
+TEST_F(Monorun, WhatIsReadIsNotWrittenOver) {
+  std::string in = inputs(1), trace = path("t"), same = path("./t");
+  auto refuses = [&](const std::string &option, const std::string &target,
+                     std::vector<std::string> arguments) {
+    arguments.push_back(option + "=" + target);
+    fails(1, option + ": expected another file than '" + target + "', which is read or written",
+          arguments);
+  };
+  refuses("--outputs", exchange(), {exchange(), "--inputs=" + in});
+  refuses("--trace", in, {exchange(), "--inputs=" + in});
+  refuses("--trace", same, {exchange(), "--inputs=" + in, "--outputs=" + trace});
+}
+
 /// The name is as long as a name may be, that of the temporary file longer.
 TEST_F(Monorun, WhatCannotBeWrittenTakesNothingElseAlong) {
   std::string file = path(std::string(255, 'o'));
@@ -140,6 +153,8 @@ TEST_F(Monorun, BadInputFilesAreStatusOne) {
         {kernel, file({{"in", DType::I32, {256}, bytes}})});
   fails(1, "no input for operand 'in' of rank 1",
         {kernel, file({{"rank0/in", DType::I32, {4, 64}, bytes}})});
+  fails(1, "tensor 'rank01/in': expected its name as 'rank1/in'",
+        {kernel, file({{"rank01/in", DType::I32, {4, 64}, bytes}})});
   fails(1, "tensor 'rank2/in': expected a rank below 2",
         {kernel, file({{"rank2/in", DType::I32, {4, 64}, bytes}})});
   fails(1, "has no operand 'w'; it has in, out",
