@@ -244,6 +244,19 @@ inline uint32_t placeElement(uint32_t raw, uint32_t old) {
 /// Registers one element of `Bytes` takes.
 constexpr unsigned registersFor(unsigned bytes) { return bytes < 4 ? 1 : bytes / 4; }
 
+/// The dwords of a clipped lane that the range check lets pass; the others are 0. False after an
+/// error.
+template <unsigned Bytes>
+bool loadClipped(LaneResolver &resolver, const LaneAddresses &at, unsigned lane, uint32_t *piece) {
+  for (unsigned d = 0; d < registersFor(Bytes); ++d) {
+    piece[d] = 0;
+    if (Bytes >= 4 && at.validBytes[lane] >= 4 * d + 4 &&
+        !resolver.load<4>(lane, at.address[lane] + 4 * d, &piece[d]))
+      return false;
+  }
+  return true;
+}
+
 /// Loads one element for each lane into the registers from `dst` on, and counts the instruction.
 template <unsigned Bytes, Element element>
 void loadLanes(Wave &w, const Instruction &i, const LaneAddresses &at, ReturnPath path) {
@@ -275,13 +288,8 @@ void loadLanes(Wave &w, const Instruction &i, const LaneAddresses &at, ReturnPat
     }
     for (uint64_t rest = at.clipped; rest; rest &= rest - 1) {
       unsigned lane = unsigned(std::countr_zero(rest));
-      for (unsigned d = 0; d < registers; ++d) {
-        piece[d] = 0;
-        if (Bytes < 4 || at.validBytes[lane] < 4 * d + 4)
-          continue;
-        if (!resolver.load<4>(lane, at.address[lane] + 4 * d, &piece[d]))
-          return;
-      }
+      if (!loadClipped<Bytes>(resolver, at, lane, piece))
+        return;
       if constexpr (element == Element::Dwords)
         for (unsigned d = 0; d < registers; ++d)
           to[d * Wave::lanes + lane] = piece[d];
@@ -347,13 +355,12 @@ void loadLanesToLds(Wave &w, const Instruction &i, const LaneAddresses &at, uint
   for (uint64_t rest = at.mask | at.clipped; rest; rest &= rest - 1) {
     unsigned lane = unsigned(std::countr_zero(rest));
     uint32_t to = base + lane * stride;
-    std::memset(piece, 0, sizeof(piece));
-    if (at.mask >> lane & 1) {
-      if (!resolver.load<Bytes>(lane, at.address[lane], piece))
-        return;
-      if constexpr (element != Element::Dwords)
-        piece[0] = placeElement<Bytes, element>(piece[0], 0);
-    }
+    bool isWhole = at.mask >> lane & 1;
+    if (!(isWhole ? resolver.load<Bytes>(lane, at.address[lane], piece)
+                  : loadClipped<Bytes>(resolver, at, lane, piece)))
+      return;
+    if constexpr (element != Element::Dwords)
+      piece[0] = placeElement<Bytes, element>(piece[0], 0);
     if (!lds.contains(to, width))
       return w.fault("LDS write of " + std::to_string(width) + " bytes at " + std::to_string(to) +
                      " (m0 = " + std::to_string(w.m0()) + ", lane " + std::to_string(lane) +
