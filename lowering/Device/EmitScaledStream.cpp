@@ -121,10 +121,11 @@ Value Emitter::groupOf(ScaledStream &stream, Value tile) {
   return arith::ExtUIOp::create(b, i64, number);
 }
 
-/// Words 3 of a buffer resource of bytes: DATA_FORMAT 32, NUM_FORMAT float (CDNA4 ISA 9.1.8).
+/// Word 3 of a buffer resource of bytes: DATA_FORMAT 32, NUM_FORMAT float (CDNA4 ISA 9.1.8).
 static constexpr int32_t kBufferFormat = 0x27000;
 
-/// Cache policy NT of a buffer load: used once, should not push anything else out of the caches.
+/// Cache policy NT of a buffer load (CDNA4 ISA 9.1.10): what is used once should not push anything
+/// else out of the caches.
 static constexpr int32_t kNonTemporal = 2;
 
 Emitter::MatrixBuffer Emitter::matrixBuffer(Value operand, int64_t bytes, const ScaledTile &tile) {
