@@ -9,7 +9,7 @@ mono.import "sizes.mlir"
 //   gamma  operand [hidden] bf16
 //   w      operand [heads * dim, hidden] bf16, #mono.mfma_rows<16>: queries, keys, values
 //   out    mailbox [rows, heads, dim] f32
-// hidden is a multiple of 256, dim of 16. For a grid of 512 threads a workgroup: 8 wavefronts share the
+// hidden is a multiple of 256, dim of 16. For a grid of 512 threads per workgroup: 8 wavefronts share the
 // depth.
 mono.routine @project_heads(%x : !mono.buffer, %gamma : !mono.buffer, %w : !mono.buffer,
                             %out : !mono.mailbox, %rows : index, %hidden : index, %heads : index,
@@ -72,7 +72,7 @@ mono.routine @keep_head(%head : tensor<1x?xbf16>, %place : tensor<1xi32>, %cache
 //   heads    mailbox [rows, depth] bf16
 //   w        operand [hidden, depth] bf16, #mono.mfma_rows<16>; depth a multiple of 256
 //   partial  mailbox [ranks, rows, hidden] bf16, peers
-// For a grid of 512 or 1024 threads a workgroup: 8 wavefronts share the depth, two the rows.
+// For a grid of 512 or 1024 threads per workgroup: 8 wavefronts share the depth, two the rows.
 mono.routine @project_output(%heads : !mono.mailbox, %w : !mono.buffer, %partial : !mono.mailbox,
                              %rank : index, %rows : index, %hidden : index, %depth : index) {
   %waves = arith.constant 256 : index                     // 32 of the depth for each of 8 wavefronts

@@ -145,71 +145,97 @@ LogicalResult Emitter::gatherSingle(GatherOp op) {
   return success();
 }
 
-LogicalResult Emitter::emitGather(GatherOp op) {
-  if (op.getResult() && cast<RankedTensorType>(op.getResult().getType()).getRank() == 1)
-    return gatherSingle(op);
+Distribution Emitter::distributionOf(GatherOp op) const {
   Declared source = *declaredBy(op.getSource());
   int64_t count = cast<RankedTensorType>(op.getRows().getType()).getNumElements();
-  int64_t columns = source.shape.back(), rows = rowsOf(op.getSource());
-  auto type = RankedTensorType::get({count, columns}, source.element);
-  VectorType vectorType = chunkType(type);
-  Distribution d = distributionOf(type);
+  return distributionOf(RankedTensorType::get({count, source.shape.back()}, source.element));
+}
+
+Value Emitter::loadOfRow(Value memory, Value row, Value column, int64_t width) {
+  Declared declared = *declaredBy(memory);
+  if (auto region = memory.getDefiningOp<RegionOp>())
+    return ldsLoad(*region.getOffset(), declared.element,
+                   region.getBytes() * 8 / declared.element.getIntOrFloatBitWidth(),
+                   address({}, {row, column}, {region.getRowStride(), 1}), width);
+  // Rows are whole multiples of the width, so vectors are aligned.
+  int64_t bytes = width * declared.element.getIntOrFloatBitWidth() / 8;
+  return vector::LoadOp::create(b, VectorType::get({width}, declared.element),
+                                operandMemory(memory.getDefiningOp<OperandOp>()),
+                                ValueRange{address({}, {row, column}, {declared.shape.back(), 1})},
+                                /*nontemporal=*/false,
+                                llvm::MaybeAlign(std::min<int64_t>(16, bytes)));
+}
+
+std::pair<Value, Value> Emitter::loadWithin(Value row, int64_t begin, int64_t size, VectorType type,
+                                            function_ref<Value(Value)> load) {
+  Value distance = arith::SubIOp::create(b, row, constantI32(begin));
+  Value relative = arith::IndexCastUIOp::create(b, b.getIndexType(), distance);
+  Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, distance, constantI32(size));
+  return {loadOrZero(inside, type, [&] { return load(relative); }), inside};
+}
+
+GatheredRows Emitter::issueGather(GatherOp op, bool isAhead) {
+  Distribution d = distributionOf(op);
+  Type element = declaredBy(op.getSource())->element;
+  auto type = VectorType::get({d.width}, element);
+  int64_t count = d.elements / d.columns;
   int64_t indices = op.getFresh() ? indicesWithPlaces(op) : inLds(op.getRows(), scratchOf(op));
   SmallVector<LdsRange> reads{{indices, count * 4}};
-
-  /// Loads of a region's row, or of an operand's.
-  auto regionLoader = [&](RegionOp region) {
-    reads.push_back(rangeOf(region));
-    return [this, region, d, element = source.element](Value row, Value column) mutable -> Value {
-      Value at = address({}, {row, column}, {region.getRowStride(), 1});
-      return ldsLoad(*region.getOffset(), element,
-                     region.getBytes() * 8 / element.getIntOrFloatBitWidth(), at, d.width);
-    };
-  };
-  std::function<Value(Value, Value)> loadSource, loadFresh;
   if (auto region = op.getSource().getDefiningOp<RegionOp>())
-    loadSource = regionLoader(region);
-  else
-    loadSource = [&](Value row, Value column) -> Value {
-      // Rows are whole multiples of the width, so vectors are aligned.
-      int64_t bytes = d.width * source.element.getIntOrFloatBitWidth() / 8;
-      return vector::LoadOp::create(
-          b, vectorType, operandMemory(op.getSource().getDefiningOp<OperandOp>()),
-          ValueRange{address({}, {row, column}, {columns, 1})}, /*nontemporal=*/false,
-          llvm::MaybeAlign(std::min<int64_t>(16, bytes)));
-    };
-  if (op.getFresh())
-    loadFresh = regionLoader(op.getFresh().getDefiningOp<RegionOp>());
+    reads.push_back(rangeOf(region));
+  // What is about to be read in the second half, too, if that comes at once: one barrier for both.
+  if (op.getFresh() && !isAhead)
+    reads.push_back(rangeOf(op.getFresh().getDefiningOp<RegionOp>()));
   willTouch(reads, {});
 
   // All loads go out before the first is needed.
-  SmallVector<Value> chunks;
+  GatheredRows result;
+  SmallVector<Type> types{type};
+  if (op.getFresh())
+    types.push_back(b.getI32Type());
   for (int64_t chunk = 0; chunk < d.chunks; ++chunk) {
-    auto load = [&](Value first) -> SmallVector<Value> {
-      auto [row, column] = rowAndColumn(first, columns, indices, count);
-      auto within = [&, row = row](int64_t begin, int64_t size, Value &relative) -> Value {
-        Value distance = arith::SubIOp::create(b, row, constantI32(begin));
-        relative = arith::IndexCastUIOp::create(b, b.getIndexType(), distance);
-        return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, distance, constantI32(size));
-      };
-      Value relative;
-      Value valid = within(0, rows, relative);
-      Value value = loadOrZero(valid, vectorType,
-                               [&, column = column] { return loadSource(relative, column); });
-      if (loadFresh) {
-        Value isFresh = within(rows, rowsOf(op.getFresh()), relative);
-        Value fresh = loadOrZero(isFresh, vectorType,
-                                 [&, column = column] { return loadFresh(relative, column); });
-        value = arith::SelectOp::create(b, isFresh, fresh, value);
-      }
-      return {value};
-    };
-    llvm::append_range(chunks, ownersOrZero(d, chunk, {vectorType}, load));
+    SmallVector<Value> parts =
+        ownersOrZero(d, chunk, types, [&](Value first) -> SmallVector<Value> {
+          auto [row, column] = rowAndColumn(first, d.columns, indices, count);
+          Value loaded =
+              loadWithin(row, 0, rowsOf(op.getSource()), type, [&, column = column](Value inside) {
+                return loadOfRow(op.getSource(), inside, column, d.width);
+              }).first;
+          SmallVector<Value> both{loaded, row};
+          both.resize(types.size());
+          return both;
+        });
+    result.chunks.push_back(parts.front());
+    if (op.getFresh())
+      result.rows.push_back(parts.back());
+  }
+  return result;
+}
+
+Value Emitter::withFresh(GatherOp op, int64_t chunk, Value loaded, Value row) {
+  Distribution d = distributionOf(op);
+  Value column = modulo(firstElement(d, chunk), d.columns);
+  auto [fresh, isFresh] = loadWithin(
+      row, rowsOf(op.getSource()), rowsOf(op.getFresh()), cast<VectorType>(loaded.getType()),
+      [&](Value inside) { return loadOfRow(op.getFresh(), inside, column, d.width); });
+  return arith::SelectOp::create(b, isFresh, fresh, loaded);
+}
+
+LogicalResult Emitter::emitGather(GatherOp op) {
+  if (op.getResult() && cast<RankedTensorType>(op.getResult().getType()).getRank() == 1)
+    return gatherSingle(op);
+  auto ahead = gathersAhead.find(op);
+  GatheredRows loaded =
+      ahead == gathersAhead.end() ? issueGather(op, /*isAhead=*/false) : std::move(ahead->second);
+  if (op.getFresh()) {
+    willRead(rangeOf(op.getFresh().getDefiningOp<RegionOp>()));
+    for (auto [number, chunk, row] : llvm::enumerate(loaded.chunks, loaded.rows))
+      chunk = withFresh(op, number, chunk, row);
   }
   if (op.getResult())
-    setTile(op.getResult(), std::move(chunks));
+    setTile(op.getResult(), std::move(loaded.chunks));
   else
-    storeToRegion(op.getRegion().getDefiningOp<RegionOp>(), d, chunks);
+    storeToRegion(op.getRegion().getDefiningOp<RegionOp>(), distributionOf(op), loaded.chunks);
   return success();
 }
 

@@ -3,10 +3,9 @@
 
 #include "dialect/target/Gfx950.h"
 #include "lowering/Device/Distribution.h"
+#include "lowering/Device/LoadsAhead.h"
 #include "lowering/Place/Scratch.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Path.h"
 
 using namespace mlir;
 
@@ -18,6 +17,12 @@ static int64_t registersOfTiles(StreamOp op, int64_t threads) {
   return 4 * (op.getRowCount() / gfx950::kMfmaM / (waves / op.getSplitK()));
 }
 
+int64_t registersOf(RankedTensorType type, int64_t threads) {
+  Distribution d(type, threads);
+  int64_t bits = elementInLds(type.getElementType()).getIntOrFloatBitWidth();
+  return d.chunks * llvm::divideCeil(d.width * bits, 32);
+}
+
 /// Registers a thread needs for a value; none for scalars, and for tensors of one number.
 static int64_t registersOf(Value value, int64_t threads) {
   if (auto stream = value.getDefiningOp<StreamOp>())
@@ -27,17 +32,7 @@ static int64_t registersOf(Value value, int64_t threads) {
   if (!type || !op || op->hasTrait<OpTrait::ConstantLike>() ||
       isa<tensor::EmptyOp, tensor::SplatOp>(op))
     return 0;
-  Distribution d(type, threads);
-  int64_t bits = elementInLds(type.getElementType()).getIntOrFloatBitWidth();
-  return d.chunks * llvm::divideCeil(d.width * bits, 32);
-}
-
-static std::string placeOf(Operation *op) {
-  auto line = op->getLoc()->findInstanceOf<FileLineColLoc>();
-  if (!line)
-    return {};
-  return llvm::formatv("{0}:{1}", llvm::sys::path::filename(line.getFilename().getValue()),
-                       line.getLine());
+  return registersOf(type, threads);
 }
 
 /// True if a value of the stage is used by `op` or one behind it.
@@ -48,22 +43,30 @@ static bool isUsedFrom(Operation *op, Value value) {
   });
 }
 
+SmallVector<int64_t> registersByOp(StageOp stage) {
+  int64_t threads = stage->getParentOfType<ScheduleOp>().getThreads();
+  SmallVector<int64_t> held;
+  SmallVector<Value> living;
+  for (Operation &op : stage.getBody().front()) {
+    llvm::erase_if(living, [&](Value value) { return !isUsedFrom(&op, value); });
+    llvm::append_range(living, op.getResults());
+    int64_t registers = 0;
+    if (auto contract = dyn_cast<ContractOp>(op))
+      registers = registersOfTiles(contract.getWeights().getDefiningOp<StreamOp>(), threads);
+    for (Value value : living)
+      registers += registersOf(value, threads);
+    held.push_back(registers);
+  }
+  return held;
+}
+
 RegisterDemand largestRegisterDemand(ScheduleOp schedule) {
-  RegisterDemand most;
-  int64_t threads = schedule.getThreads();
+  RegisterDemand most{schedule.getLoc()};
   for (auto stage : schedule.getBody().front().getOps<StageOp>()) {
-    SmallVector<Value> living;
-    for (Operation &op : stage.getBody().front()) {
-      llvm::erase_if(living, [&](Value value) { return !isUsedFrom(&op, value); });
-      llvm::append_range(living, op.getResults());
-      int64_t registers = 0;
-      if (auto contract = dyn_cast<ContractOp>(op))
-        registers = registersOfTiles(contract.getWeights().getDefiningOp<StreamOp>(), threads);
-      for (Value value : living)
-        registers += registersOf(value, threads);
+    LoadsAhead ahead(stage);
+    for (auto [op, registers] : llvm::zip_equal(stage.getBody().front(), ahead.registers()))
       if (registers > most.registers)
-        most = {stage.getName().str(), placeOf(&op), registers};
-    }
+        most = {op.getLoc(), stage.getName().str(), registers};
   }
   return most;
 }

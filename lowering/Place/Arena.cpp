@@ -2,6 +2,7 @@
 #include "lowering/Place/Arena.h"
 
 #include "dialect/Describe.h"
+#include "lowering/Device/LoadsAhead.h"
 #include "lowering/Place/Scratch.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/DenseMap.h"
@@ -90,6 +91,7 @@ static int64_t lastLook(Operation *op, const Program &program) {
 
 static void collectScratch(const Program &program, int64_t stage, ScratchLife life,
                            std::vector<Piece> &pieces) {
+  LoadsAhead ahead(program.stages[stage]);
   for (Operation &op : StageOp(program.stages[stage]).getBody().front()) {
     int64_t bytes = scratchBytes(&op);
     if (bytes == 0)
@@ -98,7 +100,7 @@ static void collectScratch(const Program &program, int64_t stage, ScratchLife li
     bool brief = life == ScratchLife::Ops;
     pieces.push_back(
         {&op, ("scratch of '" + op.getName().getStringRef() + "'").str(), padded(bytes), stage,
-         stage, brief ? program.numberOf(&op) : program.firstOp(stage),
+         stage, brief ? program.numberOf(ahead.placeOf(&op)) : program.firstOp(stage),
          // Another stage puts a tensor of the schedule level in its own scratch.
          brief ? std::min(lastLook(&op, program), program.lastOp(stage)) : program.lastOp(stage),
          /*pinned=*/false, offset ? offset.getInt() : 0});
@@ -164,7 +166,7 @@ ArenaPlan planOf(ScheduleOp schedule) {
   std::vector<Piece> pieces = collectPieces(schedule, life);
   for (const Piece &piece : pieces) {
     plan.boxes.push_back({piece.name, piece.offset, piece.bytes, piece.firstStage, piece.lastStage,
-                          piece.op->hasAttr(kPinnedAttr)});
+                          piece.op->hasAttr(kPinnedAttr), !isa<RegionOp>(piece.op)});
     plan.bytes = std::max(plan.bytes, piece.end());
     plan.withoutOverlay += piece.bytes;
   }

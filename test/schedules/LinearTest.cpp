@@ -216,7 +216,10 @@ TEST_P(Linear, WhatIsNoNumber) {
 INSTANTIATE_TEST_SUITE_P(Bf16, Linear,
                          testing::Values(Shape{Weights::Bf16, 1, 256, 16},
                                          Shape{Weights::Bf16, 8, 1024, 208},
-                                         Shape{Weights::Bf16, 16, 512, 32}));
+                                         Shape{Weights::Bf16, 16, 512, 32},
+                                         // 11 and 27 tiles a wavefront; 8 are in flight.
+                                         Shape{Weights::Bf16, 3, 2816, 32},
+                                         Shape{Weights::Bf16, 5, 6912, 16}));
 INSTANTIATE_TEST_SUITE_P(Mxfp4, Linear,
                          testing::Values(Shape{Weights::Mxfp4, 1, 128, 16},
                                          Shape{Weights::Mxfp4, 8, 640, 176},

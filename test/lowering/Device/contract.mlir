@@ -52,3 +52,38 @@ mono.schedule @blocks target("gfx950") grid(1 x 64) {
     mono.store %p, %y[0, 0] : tensor<4x16xf32>
   }
 }
+
+// -----
+
+// A depth of 11 steps that no window divides: 8 are in flight, the last 3 take the place of the first
+// 3, and a load never crosses the tile it follows.
+// CHECK-LABEL: gpu.func @rest
+// CHECK-COUNT-8: nontemporal = true
+// CHECK-NOT: nontemporal = true
+// CHECK: rocdl.sched.barrier 0
+// CHECK-NOT: scf.for
+// CHECK: amdgpu.mfma
+// CHECK: nontemporal = true
+// CHECK-NEXT: rocdl.sched.barrier 134
+// CHECK: amdgpu.mfma
+// CHECK: nontemporal = true
+// CHECK-NEXT: rocdl.sched.barrier 134
+// CHECK: amdgpu.mfma
+// CHECK: nontemporal = true
+// CHECK-NEXT: rocdl.sched.barrier 134
+// CHECK-NOT: nontemporal = true
+// CHECK-COUNT-8: amdgpu.mfma
+// CHECK-NOT: amdgpu.mfma
+mono.schedule @rest target("gfx950") grid(1 x 64) {
+  %h = mono.operand "h" read [4, 352] : bf16
+  %w = mono.operand "w" read weight [16, 352] : bf16, #mono.mfma_rows<16>
+  %y = mono.operand "y" write [4, 16] : f32
+  %r = mono.region "r" [4, 352] pad(8) : bf16
+  mono.stage "contract" (%t) tasks [1] base [0] {
+    %s = mono.stream %w[0, 0] [16, 352] split_k(1)
+    %v = mono.load %h[0, 0] [4, 352] : tensor<4x352xbf16>
+    mono.store %v, %r[0, 0] : tensor<4x352xbf16>
+    %p = mono.contract %r[0, 0] [4, 352], %s : tensor<4x16xf32>
+    mono.store %p, %y[0, 0] : tensor<4x16xf32>
+  }
+}

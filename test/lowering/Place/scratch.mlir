@@ -138,3 +138,33 @@ mono.schedule @list_of_groups target("gfx950") grid(1 x 512) {
     mono.store %ut, %z[1, 0, 0] : tensor<128x192xf32>
   }
 }
+
+// -----
+
+// The loads of the gather go out in front of the wait, and its indices lie in LDS from there on: not
+// where the first transpose has its tensor.
+// CHECK-LABEL: mono.schedule @loads_ahead
+// CHECK-SAME: mono.short_scratch
+// CHECK: linalg.transpose {{.*}} permutation = [1, 0] {mono.scratch = 0 : i64}
+// CHECK: linalg.transpose {{.*}} permutation = [1, 0] {mono.scratch = 0 : i64}
+// CHECK: mono.gather {{.*}} {mono.scratch = 98304 : i64}
+mono.schedule @loads_ahead target("gfx950") grid(1 x 512) {
+  %x = mono.operand "x" read [192, 128] : f32
+  %wanted = mono.operand "wanted" read [64] : i32
+  %y = mono.operand "y" write [2, 128, 192] : f32
+  %z = mono.operand "z" write [64, 128] : f32
+  %m = mono.mailbox "m" tagged scope(device) slots(1) [64] : i32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %empty = tensor.empty() : tensor<128x192xf32>
+    %ids = mono.load %wanted[0] [64] : tensor<64xi32>
+    %word = mono.receive %m[0] [64] : tensor<64xi32>
+    %v = mono.load %x[0, 0] [192, 128] : tensor<192x128xf32>
+    %vt = linalg.transpose ins(%v : tensor<192x128xf32>) outs(%empty : tensor<128x192xf32>) permutation = [1, 0]
+    mono.store %vt, %y[0, 0, 0] : tensor<128x192xf32>
+    %w = mono.load %x[0, 0] [192, 128] : tensor<192x128xf32>
+    %wt = linalg.transpose ins(%w : tensor<192x128xf32>) outs(%empty : tensor<128x192xf32>) permutation = [1, 0]
+    mono.store %wt, %y[1, 0, 0] : tensor<128x192xf32>
+    %rows = mono.gather %x at %ids : tensor<64xi32> -> tensor<64x128xf32>
+    mono.store %rows, %z[0, 0] : tensor<64x128xf32>
+  }
+}
