@@ -115,3 +115,20 @@ mono.routine @combine_parts(%values : tensor<?x?xf32>, %max : tensor<1x?xf32>,
     : (tensor<?x?xf32>, tensor<1x?xf32>, index, index) -> tensor<?xf32>
   mono.yield %y : tensor<?xf32>
 }
+
+// What task t puts together of a head's parts, of `slices` tasks for a row and head: maxima and sums
+// [1, splits], and its share of the columns of the values, [splits, columns].
+//   value     mailbox [rows, splits, heads, slices * columns] f32
+//   max, sum  mailboxes [rows, heads, splits] f32
+mono.routine @receive_parts(%value : !mono.mailbox, %max : !mono.mailbox, %sum : !mono.mailbox,
+                            %t : index, %heads : index, %splits : index, %slices : index,
+                            %columns : index)
+    -> (tensor<1x?xf32>, tensor<1x?xf32>, tensor<?x?xf32>) {
+  %max3 = mono.receive %max[%t floordiv (symbol(%heads) * symbol(%slices)), (%t floordiv symbol(%slices)) mod symbol(%heads), 0] [1, 1, %splits] : tensor<1x1x?xf32>
+  %sum3 = mono.receive %sum[%t floordiv (symbol(%heads) * symbol(%slices)), (%t floordiv symbol(%slices)) mod symbol(%heads), 0] [1, 1, %splits] : tensor<1x1x?xf32>
+  %value4 = mono.receive %value[%t floordiv (symbol(%heads) * symbol(%slices)), 0, (%t floordiv symbol(%slices)) mod symbol(%heads), (%t mod symbol(%slices)) * symbol(%columns)] [1, %splits, 1, %columns] : tensor<1x?x1x?xf32>
+  %most = tensor.collapse_shape %max3 [[0, 1], [2]] : tensor<1x1x?xf32> into tensor<1x?xf32>
+  %total = tensor.collapse_shape %sum3 [[0, 1], [2]] : tensor<1x1x?xf32> into tensor<1x?xf32>
+  %values = tensor.collapse_shape %value4 [[0, 1], [2, 3]] : tensor<1x?x1x?xf32> into tensor<?x?xf32>
+  mono.yield %most, %total, %values : tensor<1x?xf32>, tensor<1x?xf32>, tensor<?x?xf32>
+}

@@ -1,6 +1,7 @@
 // Stages that decoder layers share: from the residual stream to heads, and back to it over all ranks.
 mono.import "elementwise.mlir"
 mono.import "norm.mlir"
+mono.import "rope.mlir"
 mono.import "sizes.mlir"
 
 // Heads of the normed input, stage "project_heads": out[s, a, :] = W[a * dim ..+ dim, :] RMSNorm(x[s]).
@@ -34,6 +35,36 @@ mono.routine @project_heads(%x : !mono.buffer, %gamma : !mono.buffer, %w : !mono
       : tensor<?x16xf32> into tensor<?x1x16xf32>
     mono.post %box to %out[0, (%t * 16) floordiv symbol(%dim), (%t * 16) mod symbol(%dim)] : tensor<?x1x16xf32>
   }
+}
+
+// Head t mod heads of row t floordiv heads of @project_heads' `out`, counted from head `first`: queries,
+// keys or values as the caller's weights have them.
+mono.routine @receive_head(%projected : !mono.mailbox, %t : index, %heads : index, %first : index,
+                           %dim : index) -> tensor<1x?xf32> {
+  %box = mono.receive %projected[%t floordiv symbol(%heads), %t mod symbol(%heads) + %first, 0] [1, 1, %dim] : tensor<1x1x?xf32>
+  %head = tensor.collapse_shape %box [[0, 1], [2]] : tensor<1x1x?xf32> into tensor<1x?xf32>
+  mono.yield %head : tensor<1x?xf32>
+}
+
+// RoPE, halves paired, of one head [1, dim] by the angles of its row (@rope_angles), to bf16.
+mono.routine @rotate_head(%head : tensor<1x?xf32>, %angles : tensor<1x?xf32>, %dim : index)
+    -> tensor<1x?xbf16> {
+  %one = arith.constant 1 : index
+  %two = arith.constant 2 : index
+  %pairs = arith.divui %dim, %two : index
+  %rotated = mono.call @rope_halves(%head, %angles, %one, %pairs)
+    : (tensor<1x?xf32>, tensor<1x?xf32>, index, index) -> tensor<1x?xf32>
+  %rotated16 = arith.truncf %rotated : tensor<1x?xf32> to tensor<1x?xbf16>
+  mono.yield %rotated16 : tensor<1x?xbf16>
+}
+
+// A new key or value of head t mod heads of row t floordiv heads: to its place in the cache for later
+// launches, to the mailbox `new` [rows, heads, dim] for this one (@gqa_parts).
+mono.routine @keep_head(%head : tensor<1x?xbf16>, %place : tensor<1xi32>, %cache : !mono.buffer,
+                        %new : !mono.mailbox, %t : index, %heads : index) {
+  mono.scatter %head, %cache[0] at %place : tensor<1x?xbf16>, tensor<1xi32>
+  mono.post %head to %new[%t floordiv symbol(%heads), %t mod symbol(%heads), 0] : tensor<1x?xbf16>
+  mono.yield
 }
 
 // Attention's output projection on this rank's heads, stage "o_proj": 32 columns of the residual
@@ -117,6 +148,45 @@ mono.routine @receive_normed(%scaled : !mono.mailbox, %rstd : tensor<?xf32>, %in
   %normed16 = arith.truncf %normed : tensor<?x?xf32> to tensor<?x?xbf16>
   mono.store %normed16, %into[0, %first] : tensor<?x?xbf16>
   mono.yield
+}
+
+// The router's logits, stage "router", 16 experts a task; the row's 1 / rms is applied after the product.
+//   scaled, squares  mailboxes of @reduce_and_norm
+//   w       operand [experts, hidden] bf16, #mono.mfma_rows<16>; experts a multiple of 16
+//   row     region [rows, hidden] bf16
+//   result  operand [rows, experts] f32
+//   logits  mailbox [rows, experts] f32: the same
+mono.routine @project_logits(%scaled : !mono.mailbox, %squares : !mono.mailbox, %w : !mono.buffer,
+                             %row : !mono.buffer, %result : !mono.buffer, %logits : !mono.mailbox,
+                             %rows : index, %hidden : index, %experts : index, %eps : f32,
+                             %base : index) {
+  %tile = arith.constant 16 : index
+  %whole = mono.call @is_multiple(%experts, %tile) : (index, index) -> i1
+  mono.require %whole, "expected `experts` to be a multiple of 16 for @project_logits"
+  mono.stage "router" (%t) tasks [%experts floordiv 16] base [%base] {
+    %weights = mono.stream %w[%t * 16, 0] [16, %hidden] split_k(8)
+    mono.receive %scaled[0, 0] [%rows, %hidden] into %row
+    %raw = mono.contract %row[0, 0] [%rows, %hidden], %weights : tensor<?x16xf32>
+    %rstd = mono.call @receive_rms(%squares, %rows, %hidden, %eps)
+      : (!mono.mailbox, index, index, f32) -> tensor<?xf32>
+    %logit = mono.call @scale_rows(%raw, %rstd, %rows, %tile)
+      : (tensor<?x16xf32>, tensor<?xf32>, index, index) -> tensor<?x16xf32>
+    mono.store %logit, %result[0, %t * 16] : tensor<?x16xf32>
+    mono.post %logit to %logits[0, %t * 16] : tensor<?x16xf32>
+  }
+}
+
+// What a workgroup's regions `ids` and `weights` [rows, chosen] i32 and f32 have of the routing, to
+// operands: stage "routing_result", one task, on a workgroup that has routed.
+mono.routine @store_routing(%ids : !mono.buffer, %weights : !mono.buffer, %result_ids : !mono.buffer,
+                            %result_weights : !mono.buffer, %rows : index, %chosen : index,
+                            %base : index) {
+  mono.stage "routing_result" (%t) tasks [1] base [%base] {
+    %id = mono.load %ids[0, 0] [%rows, %chosen] : tensor<?x?xi32>
+    %weight = mono.load %weights[0, 0] [%rows, %chosen] : tensor<?x?xf32>
+    mono.store %id, %result_ids[0, 0] : tensor<?x?xi32>
+    mono.store %weight, %result_weights[0, 0] : tensor<?x?xf32>
+  }
 }
 
 // The layer's end, stage "output": y = stream + sum over the parts of all ranks of `partial`, a peers

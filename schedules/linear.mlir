@@ -2,8 +2,8 @@
 //
 //   weights        operands                                                          stage
 //   bf16           [N, K] bf16                                                       @linear_bf16
-//   MXFP4, MXFP8   [N, K] f4E2M1FN or f8E4M3FN, scales [N, K / 32] f8E8M0FNU         @linear_mxfp4, @linear_mxfp8
-//   FP8 in blocks  [N, K] f8E4M3FN, scales [ceil(N / 128), K / 128] f32, row-major   @linear_fp8_blocks
+//   MXFP4, MXFP8   [N, K] f4E2M1FN or f8E4M3FN, scales [N, K / 32] f8E8M0FNU         @linear_scaled
+//   FP8 in blocks  [N, K] f8E4M3FN, scales [ceil(N / 128), K / 128] f32, row-major   @linear_scaled
 //
 // All but the scales of blocks are in #mono.mfma_rows<16>. The scales of blocks are what checkpoints of
 // DeepSeek-V3 call weight_scale_inv (arXiv 2412.19437); a rank's share of rows or columns begins with a block.
@@ -98,27 +98,6 @@ mono.routine @linear_scaled(%x : !mono.mailbox, %w : !mono.buffer, %scales : !mo
     %y16 = arith.truncf %sum : tensor<?x16xf32> to tensor<?x16xbf16>
     mono.post %y16 to %y[0, %t * 16] : tensor<?x16xbf16>
   }
-}
-
-// A whole layer with MXFP4 weights, stage "linear": @linear_scaled.
-mono.routine @linear_mxfp4(%x : !mono.mailbox, %w : !mono.buffer, %scales : !mono.buffer,
-    %y : !mono.mailbox, %rows : index, %depth : index, %columns : index, %base : index) {
-  mono.call @linear_scaled(%x, %w, %scales, %y, %rows, %depth, %columns, %base)
-    : (!mono.mailbox, !mono.buffer, !mono.buffer, !mono.mailbox, index, index, index, index) -> ()
-}
-
-// A whole layer with MXFP8 weights, stage "linear": @linear_scaled.
-mono.routine @linear_mxfp8(%x : !mono.mailbox, %w : !mono.buffer, %scales : !mono.buffer,
-    %y : !mono.mailbox, %rows : index, %depth : index, %columns : index, %base : index) {
-  mono.call @linear_scaled(%x, %w, %scales, %y, %rows, %depth, %columns, %base)
-    : (!mono.mailbox, !mono.buffer, !mono.buffer, !mono.mailbox, index, index, index, index) -> ()
-}
-
-// A whole layer with FP8 weights in scaled blocks, stage "linear": @linear_scaled.
-mono.routine @linear_fp8_blocks(%x : !mono.mailbox, %w : !mono.buffer, %scales : !mono.buffer,
-    %y : !mono.mailbox, %rows : index, %depth : index, %columns : index, %base : index) {
-  mono.call @linear_scaled(%x, %w, %scales, %y, %rows, %depth, %columns, %base)
-    : (!mono.mailbox, !mono.buffer, !mono.buffer, !mono.mailbox, index, index, index, index) -> ()
 }
 
 // A whole layer with MXFP4 or MXFP8 weights and activations rounded to MXFP8, stage "linear".

@@ -25,6 +25,7 @@ mono.import "../../schedules/rope.mlir"
 mono.import "../../schedules/routing.mlir"
 mono.import "../../schedules/sizes.mlir"
 mono.import "../../schedules/two_terms.mlir"
+mono.import "../../schedules/vocabulary.mlir"
 
 mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   %S = mono.param "S" in [1 to 8]                         // tokens
@@ -489,34 +490,19 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
 
   mono.stage "select_section" (%t) tasks [%S * symbol(%SECTIONS) * symbol(%BY_SECTION)] base [128] {
     %score = mono.receive %scores[%t floordiv symbol(%SECTIONS), (%t mod symbol(%SECTIONS)) * symbol(%SECTION)] [1, %SECTION] : tensor<1x?xf32>
-    %ids, %best = mono.select top [%TOPK] of %score taking %score
-      : tensor<1x?xf32> -> tensor<1x?xi32>, tensor<1x?xf32>
     %which = arith.remui %t, %SECTIONS : index
     %begin = arith.muli %which, %SECTION : index
-    %begin32 = arith.index_cast %begin : index to i32
-    %begins = tensor.splat %begin32[%TOPK] : tensor<1x?xi32>
-    %tokens = arith.addi %ids, %begins : tensor<1x?xi32>
-    // Places left over keep no token.
-    %ids1 = tensor.collapse_shape %ids [[0, 1]] : tensor<1x?xi32> into tensor<?xi32>
-    %mask1 = mono.call @mask_of(%ids1, %TOPK) : (tensor<?xi32>, index) -> tensor<?xf32>
-    %mask = tensor.expand_shape %mask1 [[0, 1]] output_shape [1, %TOPK] : tensor<?xf32> into tensor<1x?xf32>
-    %masked = arith.addf %best, %mask : tensor<1x?xf32>
-    mono.post %masked to %section_scores[%t floordiv symbol(%SECTIONS), (%t mod symbol(%SECTIONS)) * symbol(%TOPK)] : tensor<1x?xf32>
+    %best, %tokens = mono.call @tile_candidates(%score, %begin, %TOPK, %one, %SECTION)
+      : (tensor<1x?xf32>, index, index, index, index) -> (tensor<1x?xf32>, tensor<1x?xi32>)
+    mono.post %best to %section_scores[%t floordiv symbol(%SECTIONS), (%t mod symbol(%SECTIONS)) * symbol(%TOPK)] : tensor<1x?xf32>
     mono.post %tokens to %section_tokens[%t floordiv symbol(%SECTIONS), (%t mod symbol(%SECTIONS)) * symbol(%TOPK)] : tensor<1x?xi32>
   }
 
   // Candidates stand in rising order of their tokens, so equal scores go to the lower token.
   mono.stage "select_merge" (%t) tasks [%S * symbol(%BY_SECTION)] base [240] {
-    %score = mono.receive %section_scores[%t, 0] [1, %CANDIDATES] : tensor<1x?xf32>
-    mono.receive %section_tokens[%t, 0] [1, %CANDIDATES] into %candidates
-    %places = mono.select top [%TOPK] of %score : tensor<1x?xf32> -> tensor<1x?xi32>
-    %places1 = tensor.collapse_shape %places [[0, 1]] : tensor<1x?xi32> into tensor<?xi32>
-    %found = mono.gather %candidates at %places1 : tensor<?xi32> -> tensor<?xi32>
-    %zero = arith.constant 0 : i32
-    %zeros = tensor.splat %zero[%TOPK] : tensor<?xi32>
-    %isEmpty = arith.cmpi slt, %places1, %zeros : tensor<?xi32>
-    %ids1 = arith.select %isEmpty, %places1, %found : tensor<?xi1>, tensor<?xi32>
-    %ids = tensor.expand_shape %ids1 [[0, 1]] output_shape [1, %TOPK] : tensor<?xi32> into tensor<1x?xi32>
+    %ids, %best = mono.call @best_candidates(%section_scores, %section_tokens, %candidates, %t, %TOPK, %CANDIDATES)
+      : (!mono.mailbox, !mono.mailbox, !mono.buffer, index, index, index)
+      -> (tensor<1x?xi32>, tensor<1x?xf32>)
     mono.post %ids to %selected[%t, 0] : tensor<1x?xi32>
     mono.store %ids, %index_topk[%t, 0] : tensor<1x?xi32>
   }
@@ -572,13 +558,10 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   mono.stage "combine" (%t) tasks [%S * symbol(%H) * 4] base [0] {
     %four = arith.constant 4 : index
     %columns = arith.divui %KV_LORA, %four : index
-    %max = mono.receive %part_max[%t floordiv (symbol(%H) * 4), (%t floordiv 4) mod symbol(%H), 0] [1, 1, %SPLITS] : tensor<1x1x?xf32>
-    %sum = mono.receive %part_sum[%t floordiv (symbol(%H) * 4), (%t floordiv 4) mod symbol(%H), 0] [1, 1, %SPLITS] : tensor<1x1x?xf32>
-    %value = mono.receive %part[%t floordiv (symbol(%H) * 4), 0, (%t floordiv 4) mod symbol(%H), (%t mod 4) * symbol(%columns)] [1, %SPLITS, 1, %columns] : tensor<1x?x1x?xf32>
-    %max2 = tensor.collapse_shape %max [[0, 1], [2]] : tensor<1x1x?xf32> into tensor<1x?xf32>
-    %sum2 = tensor.collapse_shape %sum [[0, 1], [2]] : tensor<1x1x?xf32> into tensor<1x?xf32>
-    %value2 = tensor.collapse_shape %value [[0, 1], [2, 3]] : tensor<1x?x1x?xf32> into tensor<?x?xf32>
-    %o1 = mono.call @combine_parts(%value2, %max2, %sum2, %SPLITS, %columns)
+    %max, %sum, %values = mono.call @receive_parts(%part, %part_max, %part_sum, %t, %H, %SPLITS, %four, %columns)
+      : (!mono.mailbox, !mono.mailbox, !mono.mailbox, index, index, index, index, index)
+      -> (tensor<1x?xf32>, tensor<1x?xf32>, tensor<?x?xf32>)
+    %o1 = mono.call @combine_parts(%values, %max, %sum, %SPLITS, %columns)
       : (tensor<?x?xf32>, tensor<1x?xf32>, tensor<1x?xf32>, index, index) -> tensor<?xf32>
     mono.post %o1 to %o_latent[%t floordiv (symbol(%H) * 4), (%t floordiv 4) mod symbol(%H), (%t mod 4) * symbol(%columns)] : tensor<?xf32>
   }
@@ -614,24 +597,15 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   %shared = arith.index_cast %EXPERTS : index to i32 // its number, behind the routed ones
   %one32 = arith.constant 1.0 : f32                  // and its weight
 
-  mono.stage "router" (%t) tasks [%EXPERTS floordiv 16] base [240] {
-    %w = mono.stream %w_gate[%t * 16, 0] [16, %HIDDEN] split_k(8)
-    mono.receive %scaled[0, 0] [%S, %HIDDEN] into %row
-    %raw = mono.contract %row[0, 0] [%S, %HIDDEN], %w : tensor<?x16xf32>
-    %rstd = mono.call @receive_rms(%squares, %S, %HIDDEN, %eps)
-      : (!mono.mailbox, index, index, f32) -> tensor<?xf32>
-    %logit = mono.call @scale_rows(%raw, %rstd, %S, %sixteen)
-      : (tensor<?x16xf32>, tensor<?xf32>, index, index) -> tensor<?x16xf32>
-    mono.store %logit, %router_logits[0, %t * 16] : tensor<?x16xf32>
-    mono.post %logit to %logits[0, %t * 16] : tensor<?x16xf32>
-  }
+  %routerBase = arith.constant 240 : index
+  mono.call @project_logits(%scaled, %squares, %w_gate, %row, %router_logits, %logits, %S, %HIDDEN, %EXPERTS, %eps, %routerBase)
+    : (!mono.mailbox, !mono.mailbox, !mono.buffer, !mono.buffer, !mono.buffer, !mono.mailbox, index, index, index, f32, index) -> ()
 
   // What the experts take; it stays in LDS for them.
   mono.stage "take_rows" (%t) tasks [256] base [0] {
     %rstd = mono.call @receive_rms(%squares, %S, %HIDDEN, %eps)
       : (!mono.mailbox, index, index, f32) -> tensor<?xf32>
-    %zeroth = arith.constant 0 : index
-    mono.call @receive_normed(%scaled, %rstd, %row, %zeroth, %S, %HALF)
+    mono.call @receive_normed(%scaled, %rstd, %row, %none, %S, %HALF)
       : (!mono.mailbox, tensor<?xf32>, !mono.buffer, index, index, index) -> ()
     mono.call @receive_normed(%scaled, %rstd, %row, %HALF, %S, %HALF)
       : (!mono.mailbox, tensor<?xf32>, !mono.buffer, index, index, index) -> ()
@@ -703,12 +677,8 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
       : (tensor<?xi32>, tensor<?x?xi32>, tensor<?x?xf32>, !mono.buffer, !mono.buffer, !mono.buffer, index, index, index, index) -> ()
   }
 
-  mono.stage "routing_result" (%t) tasks [1] base [255] {
-    %ids = mono.load %route_ids[0, 0] [%S, %CHOSEN] : tensor<?x?xi32>
-    %weights = mono.load %route_weights[0, 0] [%S, %CHOSEN] : tensor<?x?xf32>
-    mono.store %ids, %topk_ids[0, 0] : tensor<?x?xi32>
-    mono.store %weights, %topk_weights[0, 0] : tensor<?x?xf32>
-  }
+  mono.call @store_routing(%route_ids, %route_weights, %topk_ids, %topk_weights, %S, %CHOSEN, %lastWorkgroup)
+    : (!mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, index, index, index) -> ()
 
   //===--- experts ------------------------------------------------------------===//
 

@@ -8,6 +8,7 @@
 mono.import "../../schedules/decoder.mlir"
 mono.import "../../schedules/experts.mlir"
 mono.import "../../schedules/gqa.mlir"
+mono.import "../../schedules/norm.mlir"
 mono.import "../../schedules/rope.mlir"
 mono.import "../../schedules/sizes.mlir"
 
@@ -26,16 +27,14 @@ mono.schedule @llama3_layer target("gfx950") grid(256 x 512) {
   %DIM = mono.param "DIM" in [32, 64, 96, 128, 256] default 128
   %MLP = mono.param "MLP" in [256 to 65536] default 14336
 
-  %two = arith.constant 2 : index
+  %none = arith.constant 0 : index
   %sixteen = arith.constant 16 : index
   %thirtyTwo = arith.constant 32 : index
-  %one = arith.constant 1 : index
   %H = arith.divui %HEADS, %TP : index                    // query heads here
   %KV = arith.ceildivui %KV_HEADS, %TP : index            // key and value heads here
   %ALL = arith.addi %H, %KV : index
   %PROJECTED = arith.addi %ALL, %KV : index               // heads of w_qkv
   %DEPTH = arith.muli %H, %DIM : index
-  %PAIRS = arith.divui %DIM, %two : index
   %PAGES = arith.divui %CTX, %PAGE : index
   %CACHE = arith.muli %S, %CTX : index                    // cache rows
   %KEYS = arith.divui %CTX, %SPLITS : index               // tokens an attention task
@@ -120,14 +119,13 @@ mono.schedule @llama3_layer target("gfx950") grid(256 x 512) {
     : (!mono.buffer, !mono.buffer, !mono.buffer, !mono.mailbox, index, index, index, index, f32) -> ()
 
   mono.stage "rotate_query" (%t) tasks [%S * symbol(%H)] base [0] {
-    %raw = mono.receive %qkv[%t floordiv symbol(%H), %t mod symbol(%H), 0] [1, 1, %DIM] : tensor<1x1x?xf32>
-    %q = tensor.collapse_shape %raw [[0, 1], [2]] : tensor<1x1x?xf32> into tensor<1x?xf32>
     %pos = mono.load %positions[%t floordiv symbol(%H)] [1] : tensor<1xi32>
     %angles = mono.call @rope_angles(%cos_sin, %pos) : (!mono.buffer, tensor<1xi32>) -> tensor<1x?xf32>
-    %rotated = mono.call @rope_halves(%q, %angles, %one, %PAIRS)
-      : (tensor<1x?xf32>, tensor<1x?xf32>, index, index) -> tensor<1x?xf32>
-    %rotated16 = arith.truncf %rotated : tensor<1x?xf32> to tensor<1x?xbf16>
-    mono.post %rotated16 to %query[%t floordiv symbol(%H), %t mod symbol(%H), 0] : tensor<1x?xbf16>
+    %q = mono.call @receive_head(%qkv, %t, %H, %none, %DIM)
+      : (!mono.mailbox, index, index, index, index) -> tensor<1x?xf32>
+    %q16 = mono.call @rotate_head(%q, %angles, %DIM)
+      : (tensor<1x?xf32>, tensor<1x?xf32>, index) -> tensor<1x?xbf16>
+    mono.post %q16 to %query[%t floordiv symbol(%H), %t mod symbol(%H), 0] : tensor<1x?xbf16>
   }
 
   // A row's new cache entries of one head: to the caches for later launches, to mailboxes for this.
@@ -135,22 +133,20 @@ mono.schedule @llama3_layer target("gfx950") grid(256 x 512) {
     %pos = mono.load %positions[%t floordiv symbol(%KV)] [1] : tensor<1xi32>
     %angles = mono.call @rope_angles(%cos_sin, %pos) : (!mono.buffer, tensor<1xi32>) -> tensor<1x?xf32>
     %place = mono.receive %places[%t] [1] : tensor<1xi32>
-    %rawK = mono.receive %qkv[%t floordiv symbol(%KV), %t mod symbol(%KV) + %H, 0] [1, 1, %DIM] : tensor<1x1x?xf32>
-    %k = tensor.collapse_shape %rawK [[0, 1], [2]] : tensor<1x1x?xf32> into tensor<1x?xf32>
-    %rotated = mono.call @rope_halves(%k, %angles, %one, %PAIRS)
-      : (tensor<1x?xf32>, tensor<1x?xf32>, index, index) -> tensor<1x?xf32>
-    %k16 = arith.truncf %rotated : tensor<1x?xf32> to tensor<1x?xbf16>
-    mono.scatter %k16, %cache_k[0] at %place : tensor<1x?xbf16>, tensor<1xi32>
-    mono.post %k16 to %new_k[%t floordiv symbol(%KV), %t mod symbol(%KV), 0] : tensor<1x?xbf16>
-    %rawV = mono.receive %qkv[%t floordiv symbol(%KV), %t mod symbol(%KV) + %ALL, 0] [1, 1, %DIM] : tensor<1x1x?xf32>
-    %v = tensor.collapse_shape %rawV [[0, 1], [2]] : tensor<1x1x?xf32> into tensor<1x?xf32>
+    %k = mono.call @receive_head(%qkv, %t, %KV, %H, %DIM)
+      : (!mono.mailbox, index, index, index, index) -> tensor<1x?xf32>
+    %k16 = mono.call @rotate_head(%k, %angles, %DIM)
+      : (tensor<1x?xf32>, tensor<1x?xf32>, index) -> tensor<1x?xbf16>
+    mono.call @keep_head(%k16, %place, %cache_k, %new_k, %t, %KV)
+      : (tensor<1x?xbf16>, tensor<1xi32>, !mono.buffer, !mono.mailbox, index, index) -> ()
+    %v = mono.call @receive_head(%qkv, %t, %KV, %ALL, %DIM)
+      : (!mono.mailbox, index, index, index, index) -> tensor<1x?xf32>
     %v16 = arith.truncf %v : tensor<1x?xf32> to tensor<1x?xbf16>
-    mono.scatter %v16, %cache_v[0] at %place : tensor<1x?xbf16>, tensor<1xi32>
-    mono.post %v16 to %new_v[%t floordiv symbol(%KV), %t mod symbol(%KV), 0] : tensor<1x?xbf16>
+    mono.call @keep_head(%v16, %place, %cache_v, %new_v, %t, %KV)
+      : (tensor<1x?xbf16>, tensor<1xi32>, !mono.buffer, !mono.mailbox, index, index) -> ()
   }
 
-  %dim32 = arith.index_cast %DIM : index to i32
-  %dimF = arith.sitofp %dim32 : i32 to f32
+  %dimF = mono.call @size_as_f32(%DIM) : (index) -> f32
   %scale = math.rsqrt %dimF : f32
   %noCap = arith.constant 0.0 : f32
   %part, %part_max, %part_sum = mono.call @gqa_parts(%query, %new_k, %new_v, %places, %cache_k, %cache_v, %block_table, %positions, %S, %H, %KV, %DIM, %PAGES, %PAGE, %CTX, %SPLITS, %KEYS, %scale, %noCap)

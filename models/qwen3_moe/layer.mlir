@@ -32,7 +32,7 @@ mono.schedule @qwen3_moe_layer target("gfx950") grid(256 x 512) {
   %MOE = mono.param "MOE" in [128 to 4096] default 768
   %CHOSEN = mono.param "CHOSEN" in [1 to 8] default 8
 
-  %two = arith.constant 2 : index
+  %none = arith.constant 0 : index
   %sixteen = arith.constant 16 : index
   %thirtyTwo = arith.constant 32 : index
   %one = arith.constant 1 : index
@@ -41,7 +41,6 @@ mono.schedule @qwen3_moe_layer target("gfx950") grid(256 x 512) {
   %ALL = arith.addi %H, %KV : index
   %PROJECTED = arith.addi %ALL, %KV : index               // heads of w_qkv
   %DEPTH = arith.muli %H, %DIM : index
-  %PAIRS = arith.divui %DIM, %two : index
   %PAGES = arith.divui %CTX, %PAGE : index
   %CACHE = arith.muli %S, %CTX : index                    // cache rows
   %KEYS = arith.divui %CTX, %SPLITS : index               // tokens an attention task
@@ -145,39 +144,37 @@ mono.schedule @qwen3_moe_layer target("gfx950") grid(256 x 512) {
     : (!mono.buffer, !mono.buffer, !mono.buffer, !mono.mailbox, index, index, index, index, f32) -> ()
 
   mono.stage "rotate_query" (%t) tasks [%S * symbol(%H)] base [0] {
-    %raw = mono.receive %qkv[%t floordiv symbol(%H), %t mod symbol(%H), 0] [1, 1, %DIM] : tensor<1x1x?xf32>
-    %q = tensor.collapse_shape %raw [[0, 1], [2]] : tensor<1x1x?xf32> into tensor<1x?xf32>
     %pos = mono.load %positions[%t floordiv symbol(%H)] [1] : tensor<1xi32>
-    %angles = mono.call @rope_angles(%cos_sin, %pos) : (!mono.buffer, tensor<1xi32>) -> tensor<1x?xf32>
     %gamma = mono.load %q_norm[0] [%DIM] : tensor<?xbf16>
+    %angles = mono.call @rope_angles(%cos_sin, %pos) : (!mono.buffer, tensor<1xi32>) -> tensor<1x?xf32>
+    %q = mono.call @receive_head(%qkv, %t, %H, %none, %DIM)
+      : (!mono.mailbox, index, index, index, index) -> tensor<1x?xf32>
     %normed = mono.call @rms_normed(%q, %gamma, %eps, %one, %DIM)
       : (tensor<1x?xf32>, tensor<?xbf16>, f32, index, index) -> tensor<1x?xf32>
-    %rotated = mono.call @rope_halves(%normed, %angles, %one, %PAIRS)
-      : (tensor<1x?xf32>, tensor<1x?xf32>, index, index) -> tensor<1x?xf32>
-    %rotated16 = arith.truncf %rotated : tensor<1x?xf32> to tensor<1x?xbf16>
-    mono.post %rotated16 to %query[%t floordiv symbol(%H), %t mod symbol(%H), 0] : tensor<1x?xbf16>
+    %q16 = mono.call @rotate_head(%normed, %angles, %DIM)
+      : (tensor<1x?xf32>, tensor<1x?xf32>, index) -> tensor<1x?xbf16>
+    mono.post %q16 to %query[%t floordiv symbol(%H), %t mod symbol(%H), 0] : tensor<1x?xbf16>
   }
 
   // A row's new cache entries of one head: to the caches for later launches, to mailboxes for this.
   mono.stage "write_cache" (%t) tasks [%S * symbol(%KV)] base [(%S * symbol(%H)) mod 256] {
     %pos = mono.load %positions[%t floordiv symbol(%KV)] [1] : tensor<1xi32>
+    %gamma = mono.load %k_norm[0] [%DIM] : tensor<?xbf16>
     %angles = mono.call @rope_angles(%cos_sin, %pos) : (!mono.buffer, tensor<1xi32>) -> tensor<1x?xf32>
     %place = mono.receive %places[%t] [1] : tensor<1xi32>
-    %rawK = mono.receive %qkv[%t floordiv symbol(%KV), %t mod symbol(%KV) + %H, 0] [1, 1, %DIM] : tensor<1x1x?xf32>
-    %k = tensor.collapse_shape %rawK [[0, 1], [2]] : tensor<1x1x?xf32> into tensor<1x?xf32>
-    %gamma = mono.load %k_norm[0] [%DIM] : tensor<?xbf16>
+    %k = mono.call @receive_head(%qkv, %t, %KV, %H, %DIM)
+      : (!mono.mailbox, index, index, index, index) -> tensor<1x?xf32>
     %normed = mono.call @rms_normed(%k, %gamma, %eps, %one, %DIM)
       : (tensor<1x?xf32>, tensor<?xbf16>, f32, index, index) -> tensor<1x?xf32>
-    %rotated = mono.call @rope_halves(%normed, %angles, %one, %PAIRS)
-      : (tensor<1x?xf32>, tensor<1x?xf32>, index, index) -> tensor<1x?xf32>
-    %k16 = arith.truncf %rotated : tensor<1x?xf32> to tensor<1x?xbf16>
-    mono.scatter %k16, %cache_k[0] at %place : tensor<1x?xbf16>, tensor<1xi32>
-    mono.post %k16 to %new_k[%t floordiv symbol(%KV), %t mod symbol(%KV), 0] : tensor<1x?xbf16>
-    %rawV = mono.receive %qkv[%t floordiv symbol(%KV), %t mod symbol(%KV) + %ALL, 0] [1, 1, %DIM] : tensor<1x1x?xf32>
-    %v = tensor.collapse_shape %rawV [[0, 1], [2]] : tensor<1x1x?xf32> into tensor<1x?xf32>
+    %k16 = mono.call @rotate_head(%normed, %angles, %DIM)
+      : (tensor<1x?xf32>, tensor<1x?xf32>, index) -> tensor<1x?xbf16>
+    mono.call @keep_head(%k16, %place, %cache_k, %new_k, %t, %KV)
+      : (tensor<1x?xbf16>, tensor<1xi32>, !mono.buffer, !mono.mailbox, index, index) -> ()
+    %v = mono.call @receive_head(%qkv, %t, %KV, %ALL, %DIM)
+      : (!mono.mailbox, index, index, index, index) -> tensor<1x?xf32>
     %v16 = arith.truncf %v : tensor<1x?xf32> to tensor<1x?xbf16>
-    mono.scatter %v16, %cache_v[0] at %place : tensor<1x?xbf16>, tensor<1xi32>
-    mono.post %v16 to %new_v[%t floordiv symbol(%KV), %t mod symbol(%KV), 0] : tensor<1x?xbf16>
+    mono.call @keep_head(%v16, %place, %cache_v, %new_v, %t, %KV)
+      : (tensor<1x?xbf16>, tensor<1xi32>, !mono.buffer, !mono.mailbox, index, index) -> ()
   }
 
   %dimF = mono.call @size_as_f32(%DIM) : (index) -> f32
@@ -196,25 +193,16 @@ mono.schedule @qwen3_moe_layer target("gfx950") grid(256 x 512) {
 
   //===--- routing ------------------------------------------------------------===//
 
-  mono.stage "router" (%t) tasks [%EXPERTS floordiv 16] base [240] {
-    %w = mono.stream %w_router[%t * 16, 0] [16, %HIDDEN] split_k(8)
-    mono.receive %scaled[0, 0] [%S, %HIDDEN] into %row
-    %raw = mono.contract %row[0, 0] [%S, %HIDDEN], %w : tensor<?x16xf32>
-    %rstd = mono.call @receive_rms(%squares, %S, %HIDDEN, %eps)
-      : (!mono.mailbox, index, index, f32) -> tensor<?xf32>
-    %logit = mono.call @scale_rows(%raw, %rstd, %S, %sixteen)
-      : (tensor<?x16xf32>, tensor<?xf32>, index, index) -> tensor<?x16xf32>
-    mono.store %logit, %router_logits[0, %t * 16] : tensor<?x16xf32>
-    mono.post %logit to %logits[0, %t * 16] : tensor<?x16xf32>
-  }
+  %routerBase = arith.constant 240 : index
+  mono.call @project_logits(%scaled, %squares, %w_router, %row, %router_logits, %logits, %S, %HIDDEN, %EXPERTS, %eps, %routerBase)
+    : (!mono.mailbox, !mono.mailbox, !mono.buffer, !mono.buffer, !mono.buffer, !mono.mailbox, index, index, index, f32, index) -> ()
 
   // Every workgroup routes for itself: that costs less than another exchange. What it finds, and the
   // normed rows, stay in LDS for its experts.
   mono.stage "route" (%t) tasks [256] base [0] {
-    %zeroth = arith.constant 0 : index
     %rstd = mono.call @receive_rms(%squares, %S, %HIDDEN, %eps)
       : (!mono.mailbox, index, index, f32) -> tensor<?xf32>
-    mono.call @receive_normed(%scaled, %rstd, %row, %zeroth, %S, %HIDDEN)
+    mono.call @receive_normed(%scaled, %rstd, %row, %none, %S, %HIDDEN)
       : (!mono.mailbox, tensor<?xf32>, !mono.buffer, index, index, index) -> ()
     %logit = mono.receive %logits[0, 0] [%S, %EXPERTS] : tensor<?x?xf32>
     %ids, %weights = mono.call @route_softmax_renormalised(%logit, %S, %CHOSEN)
@@ -228,12 +216,8 @@ mono.schedule @qwen3_moe_layer target("gfx950") grid(256 x 512) {
       : (tensor<?xi32>, tensor<?x?xi32>, tensor<?x?xf32>, !mono.buffer, !mono.buffer, !mono.buffer, index, index, index, index) -> ()
   }
 
-  mono.stage "routing_result" (%t) tasks [1] base [255] {
-    %ids = mono.load %route_ids[0, 0] [%S, %CHOSEN] : tensor<?x?xi32>
-    %weights = mono.load %route_weights[0, 0] [%S, %CHOSEN] : tensor<?x?xf32>
-    mono.store %ids, %topk_ids[0, 0] : tensor<?x?xi32>
-    mono.store %weights, %topk_weights[0, 0] : tensor<?x?xf32>
-  }
+  mono.call @store_routing(%route_ids, %route_weights, %topk_ids, %topk_weights, %S, %CHOSEN, %lastWorkgroup)
+    : (!mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, index, index, index) -> ()
 
   //===--- experts ------------------------------------------------------------===//
 
@@ -244,10 +228,9 @@ mono.schedule @qwen3_moe_layer target("gfx950") grid(256 x 512) {
     mono.post %zeros to %units[%t, 0, %UNITS] : tensor<?x?xbf16>
   }
 
-  %first = arith.constant 0 : index
-  mono.call @experts_gate_up(%row, %w_gate_up, %w_gate_up_scale, %groups, %group_weight, %units, %GROUPS, %TILES, %S, %HIDDEN, %EXPERTS, %first)
+  mono.call @experts_gate_up(%row, %w_gate_up, %w_gate_up_scale, %groups, %group_weight, %units, %GROUPS, %TILES, %S, %HIDDEN, %EXPERTS, %none)
     : (!mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, !mono.mailbox, index, index, index, index, index, index) -> ()
-  mono.call @experts_down(%units, %w_down, %w_down_scale, %groups, %group_pair, %pair_row, %mlp_partial, %rank, %GROUPS, %PAIRED, %S, %HIDDEN, %D_DEPTH, %EXPERTS, %first)
+  mono.call @experts_down(%units, %w_down, %w_down_scale, %groups, %group_pair, %pair_row, %mlp_partial, %rank, %GROUPS, %PAIRED, %S, %HIDDEN, %D_DEPTH, %EXPERTS, %none)
     : (!mono.mailbox, !mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, !mono.mailbox, index, index, index, index, index, index, index, index) -> ()
   mono.call @add_output(%mlp_partial, %stream, %y, %TP, %S, %HIDDEN, %residualBase)
     : (!mono.mailbox, !mono.buffer, !mono.buffer, index, index, index, index) -> ()

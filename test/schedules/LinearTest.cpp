@@ -19,7 +19,6 @@ struct Shape {
   /// Columns a task of a stage of the test's own, which calls the tile on 256 threads; 0: a whole
   /// layer.
   int task = 0;
-  bool byName = true; ///< of the format, not @linear_scaled
 };
 
 std::string routine(const Shape &s) {
@@ -27,23 +26,11 @@ std::string routine(const Shape &s) {
     return s.activations == Activations::Mxfp8 ? "linear_tile_by_mxfp8"
            : s.activations == Activations::Fp8 ? "linear_tile_by_fp8"
                                                : "linear_tile";
-  if (!s.byName)
-    return "linear_scaled";
   if (s.activations == Activations::Mxfp8)
     return "linear_mx_by_mxfp8";
   if (s.activations == Activations::Fp8)
     return "linear_fp8_blocks_by_fp8";
-  switch (s.weights) {
-  case Weights::Bf16:
-    return "linear_bf16";
-  case Weights::Mxfp4:
-    return "linear_mxfp4";
-  case Weights::Mxfp8:
-    return "linear_mxfp8";
-  case Weights::Fp8Blocks:
-    return "linear_fp8_blocks";
-  }
-  return "";
+  return s.weights == Weights::Bf16 ? "linear_bf16" : "linear_scaled";
 }
 
 void PrintTo(const Shape &s, std::ostream *os) {
@@ -248,6 +235,6 @@ INSTANTIATE_TEST_SUITE_P(
                     Shape{Weights::Mxfp8, 5, 256, 96, Activations::Mxfp8, 32},
                     Shape{Weights::Fp8Blocks, 6, 512, 192, Activations::Bf16, 96},
                     Shape{Weights::Fp8Blocks, 6, 512, 192, Activations::Fp8, 96},
-                    Shape{Weights::Mxfp8, 4, 192, 48, Activations::Bf16, 0, false}));
+                    Shape{Weights::Mxfp8, 4, 192, 48}));
 
 } // namespace

@@ -61,6 +61,7 @@ mono.schedule @tokens target("gfx950") grid(16 x 256) {
   %logits = mono.operand "logits" read [%S, %T * 32] : f32
   %tokens = mono.operand "tokens" write [%S, %K] : i32
   %best = mono.operand "best" write [%S, %K] : f32
+  %alone = mono.operand "alone" write [%S, %K] : i32
   %values = mono.mailbox "values" tagged scope(peers) slots(2) [%S, %N] : f32
   %candidates = mono.mailbox "candidates" tagged scope(peers) slots(2) [%S, %N] : i32
   mono.stage "tiles" (%t) tasks [%T] base [0] {
@@ -75,6 +76,14 @@ mono.schedule @tokens target("gfx950") grid(16 x 256) {
   }
   mono.call @select_tokens(%values, %candidates, %tokens, %best, %K, %N, %S, %base)
     : (!mono.mailbox, !mono.mailbox, !mono.buffer, !mono.buffer, index, index, index, index) -> ()
+  // What a stage of the caller's finds.
+  %list = mono.region "list" [%N] : i32
+  mono.stage "select_alone" (%t) tasks [%S] base [0] {
+    %ids, %value = mono.call @best_candidates(%values, %candidates, %list, %t, %K, %N)
+      : (!mono.mailbox, !mono.mailbox, !mono.buffer, index, index, index)
+      -> (tensor<1x?xi32>, tensor<1x?xf32>)
+    mono.store %ids, %alone[%t, 0] : tensor<1x?xi32>
+  }
 })",
               options, {{"R", s.ranks}, {"S", s.rows}, {"T", s.tiles}, {"K", s.k}});
   std::vector<float> logits = makeLogits();
@@ -108,6 +117,7 @@ mono.schedule @tokens target("gfx950") grid(16 x 256) {
   }
   for (int rank = 0; rank < s.ranks; ++rank) {
     EXPECT_EQ(gpus.read<int32_t>("tokens", tokens.size(), rank), tokens) << "rank " << rank;
+    EXPECT_EQ(gpus.read<int32_t>("alone", tokens.size(), rank), tokens) << "rank " << rank;
     EXPECT_EQ(gpus.read<float>("best", best.size(), rank), best) << "rank " << rank;
   }
 }

@@ -5,10 +5,8 @@
 // ROWS: mono.contract %input
 // ROWS: note: called from
 // ROWS: mono.call @linear_tile
-// ROWS: note: called from
-// ROWS: mono.call @linear_scaled
 // ROWS: linear.mlir:{{[0-9]+}}:3: note: called from
-// ROWS: mono.call @linear_fp8_blocks
+// ROWS: mono.call @linear_scaled
 // RUN: not monoc %s -D S=4 -D N=200 -D K=768 2>&1 | FileCheck %s --check-prefix=COLUMNS
 // COLUMNS: error: 'mono.operand' op expected a multiple of 16 rows for layout #mono.mfma_rows<16>, but got 200
 // RUN: not monoc %s -D S=4 -D N=400 -D K=192 2>&1 | FileCheck %s --check-prefix=DEPTH
@@ -36,7 +34,7 @@ mono.schedule @layer target("gfx950") grid(4 x 512) {
     %v = mono.load %x[0, 0] [%S, %K] : tensor<?x?xbf16>
     mono.post %v to %in[0, 0] : tensor<?x?xbf16>
   }
-  mono.call @linear_fp8_blocks(%in, %w, %ws, %out, %S, %K, %N, %zero)
+  mono.call @linear_scaled(%in, %w, %ws, %out, %S, %K, %N, %zero)
     : (!mono.mailbox, !mono.buffer, !mono.buffer, !mono.mailbox, index, index, index, index) -> ()
   mono.stage "take" (%t) tasks [1] base [0] {
     %v = mono.receive %out[0, 0] [%S, %N] : tensor<?x?xbf16>
