@@ -130,7 +130,7 @@ ExitStatus runBenchmarks(const Options &options) {
   if (options.device == "hip") {
     Expected<std::string> found = describeGpus();
     if (!found) {
-      errs() << "monobench: no such device: " << toString(found.takeError()) << '\n';
+      errs() << "monobench: error: no such device: " << toString(found.takeError()) << '\n';
       return NoDevice;
     }
     gpu = *found;
@@ -145,12 +145,12 @@ ExitStatus runBenchmarks(const Options &options) {
   describeRun(gpu);
   CountingReporter reporter;
   if (benchmark::RunSpecifiedBenchmarks(&reporter) == 0) {
-    errs() << "monobench: no benchmark of that name\n" << usage;
+    errs() << "monobench: error: no benchmark of that name\n" << usage;
     return Usage;
   }
   if (reporter.failures == 0)
     return Good;
-  errs() << "monobench: " << reporter.failures << " of the benchmarks failed, see above\n";
+  errs() << "monobench: error: " << reporter.failures << " of the benchmarks failed, see above\n";
   return Failed;
 }
 
@@ -159,7 +159,7 @@ ExitStatus runBenchmarks(const Options &options) {
 int main(int argc, char **argv) {
   Expected<Options> options = parse(argc, argv);
   if (!options) {
-    errs() << "monobench: " << toString(options.takeError()) << '\n' << usage;
+    errs() << "monobench: error: " << toString(options.takeError()) << '\n' << usage;
     return Usage;
   }
   if (options->help) {

@@ -45,7 +45,7 @@ def Mono_LayoutMfmaRows : AttrDef<Mono_Dialect, "MfmaRows"> {
     | element | share | tile | for |
     |---|---|---|---|
     | `bf16` | 8 elements, 16 bytes | 16 x 32, 1 KiB | `v_mfma_f32_16x16x32_bf16` |
-    | `f4E2M1FN`, two a byte | 32 elements, 16 bytes | 16 x 128, 1 KiB | the 128-deep MFMA, or widened |
+    | `f4E2M1FN`, two per byte | 32 elements, 16 bytes | 16 x 128, 1 KiB | the 128-deep MFMA, or widened |
     | `f8E4M3FN` | 16 elements, 16 bytes | 16 x 64, 1 KiB | half a 128-deep MFMA, or widened |
     | `f8E8M0FNU`, scales of 32 elements each | 1 byte | 16 x 4 or 16 x 2 | the tile of the same number |
 

@@ -55,8 +55,8 @@ std::optional<Dialect::ParseOpHook> MonoDialect::getParseOperationHook(StringRef
 
 LogicalResult MfmaRowsAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t rows) {
   if (rows != gfx950::kMfmaM)
-    return emitError() << "expected " << gfx950::kMfmaM << " rows a tile (MFMA 16x16x32), but got "
-                       << rows;
+    return emitError() << "expected " << gfx950::kMfmaM
+                       << " rows per tile (MFMA 16x16x32), but got " << rows;
   return success();
 }
 

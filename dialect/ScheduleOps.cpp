@@ -19,12 +19,19 @@ using namespace mono;
 // Custom pieces of the textual form
 //===----------------------------------------------------------------------===//
 
-/// `256 x 512`; the lexer may have glued the x to the second number (`x512`).
+/// `256 x 512`; without spaces the lexer glues the x to the second number (`x512`).
 static ParseResult parseGrid(OpAsmParser &parser, IntegerAttr &ctas, IntegerAttr &threads) {
   SmallVector<int64_t> sizes;
   Builder &builder = parser.getBuilder();
   int64_t first = 0, second = 0;
-  if (parser.parseInteger(first) || parser.parseKeyword("x") || parser.parseInteger(second))
+  if (parser.parseInteger(first))
+    return failure();
+  StringRef by;
+  SMLoc loc = parser.getCurrentLocation();
+  if (failed(parser.parseOptionalKeyword(&by)) || by != "x")
+    return parser.emitError(loc) << "expected workgroups x threads with a space on both sides of "
+                                    "the x, as in grid(256 x 512)";
+  if (parser.parseInteger(second))
     return failure();
   ctas = builder.getI64IntegerAttr(first);
   threads = builder.getI64IntegerAttr(second);
@@ -166,7 +173,7 @@ LogicalResult ScheduleOp::verify() {
   if (threads < gfx950::kWaveSize || threads > gfx950::kMaxThreads ||
       threads % gfx950::kWaveSize != 0)
     return emitOpError() << "expected 64 to " << gfx950::kMaxThreads
-                         << " threads a workgroup, a multiple of the wavefront (64), but got "
+                         << " threads per workgroup, a multiple of the wavefront (64), but got "
                          << threads;
   if (failed(verifyName(*this, getSymName())))
     return failure();
@@ -254,7 +261,10 @@ static LogicalResult verifyShape(Operation *op, AffineMap shape) {
   for (auto [axis, size] : llvm::enumerate(staticValues(shape)))
     if (!ShapedType::isDynamic(size) && size < 1)
       return op->emitOpError() << "expected a positive size on axis " << axis << ", but got "
-                               << size;
+                               << size
+                               << (size ? ""
+                                        : " (0 elements is what parameters may decide, not "
+                                          "what a file says)");
   return success();
 }
 
@@ -456,7 +466,7 @@ LogicalResult RoutineOp::verify() {
     return emitOpError() << "expected a body that ends in mono.yield";
   if (yield.getNumOperands() != getFunctionType().getNumResults())
     return emitOpError() << "expected " << getFunctionType().getNumResults()
-                         << " yielded values, one a result, but got " << yield.getNumOperands();
+                         << " yielded values, one per result, but got " << yield.getNumOperands();
   for (auto [index, value, type] :
        llvm::enumerate(yield.getValues(), getFunctionType().getResults()))
     if (value.getType() != type)

@@ -17,10 +17,10 @@ def Mono_SelectOp : Mono_Op<"select", [Pure, AttrSizedOperandSegments]> {
     is never selected: it masks its candidate. Where a row has fewer keys to select than k, also
     because it is shorter, the places left over at the end hold index -1 and value 0.0.
 
-    Up to 1024 keys a row and k up to 64, one wavefront takes a row. Otherwise the whole workgroup
+    Up to 1024 keys per row and k up to 64, one wavefront takes a row. Otherwise the whole workgroup
     takes row after row, with the keys in its registers: a radix search for the k-th largest key,
-    then the positions by counting. There are at most 128 keys and entries of payload a thread, and
-    65536 a workgroup, which is half its registers; rows of odd length take some more registers.
+    then the positions by counting. There are at most 128 keys and entries of payload per thread, and
+    65536 per workgroup, which is half its registers; rows of odd length take some more registers.
 
     Example (test/dialect/select.mlir):
     ```mlir

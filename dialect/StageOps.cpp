@@ -58,6 +58,20 @@ std::string mono::text(AffineExpr expr) {
   return result;
 }
 
+std::string mono::shapeText(ArrayRef<int64_t> shape) {
+  std::string result;
+  llvm::raw_string_ostream os(result);
+  os << '[';
+  llvm::interleaveComma(shape, os, [&](int64_t size) {
+    if (ShapedType::isDynamic(size))
+      os << '?';
+    else
+      os << size;
+  });
+  os << ']';
+  return result;
+}
+
 /// Whether a value is a task or the rank: what stays when parameters are bound.
 static bool staysOpen(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
@@ -69,6 +83,23 @@ bool mono::isMultiple(AffineMap offsets, OperandRange args, unsigned axis, int64
   // An expression says nothing of a symbol's value; that of a task is checked task by task.
   return offsets.getNumSymbols() > 0 || !llvm::all_of(args, staysOpen) ||
          offsets.getResult(axis).isMultipleOf(step);
+}
+
+/// An axis on which a box leaves `source`; `offset` is its offset, dynamic if a task's differs from
+/// another's. Ends as what the check of all boxes says of single tasks (lowering/Check/Bounds.cpp).
+static LogicalResult reportOutside(Operation *op, Value source, size_t axis, int64_t offset,
+                                   int64_t size, ArrayRef<int64_t> shape) {
+  InFlightDiagnostic diag = op->emitError()
+                            << "expected a box inside " << describe(source) << ", but every task";
+  if (auto stage = op->getParentOfType<StageOp>())
+    diag << " of stage '" << stage.getName() << "'";
+  if (ShapedType::isDynamic(offset))
+    diag << " takes " << size;
+  else
+    diag << " covers " << offset << " to " << offset + size;
+  diag << " of " << shape[axis] << " on axis " << axis << " [monoc --explain=bounds]";
+  diag.attachNote(source.getLoc()) << "declared here with shape " << shapeText(shape);
+  return diag;
 }
 
 LogicalResult mono::verifyBox(Operation *op, Value source, AffineMap offsets,
@@ -94,9 +125,7 @@ LogicalResult mono::verifyBox(Operation *op, Value source, AffineMap offsets,
       continue;
     int64_t first = ShapedType::isDynamic(offset) ? 0 : offset;
     if (first < 0 || first + size > extent)
-      return op->emitOpError() << "expected a box inside " << describe(source) << ", but axis "
-                               << axis << " covers " << first << " to " << first + size << " of "
-                               << extent;
+      return reportOutside(op, source, axis, offset, size, shape);
   }
   return success();
 }
@@ -273,7 +302,10 @@ static LogicalResult verifyForm(StreamOp op, const Declared &weights) {
   if (!isMx && (op.getScales() || op.getGroups()))
     return op.emitOpError() << "expected 'scaled' and 'groups' with weights of f4E2M1FN or "
                                "f8E4M3FN only, but "
-                            << describe(op.getSource()) << " has " << weights.element;
+                            << describe(op.getSource()) << " has " << weights.element
+                            << (op.getGroups() ? "; of bf16, stream every matrix on its own and "
+                                                 "weigh with 0 what nobody chose"
+                                               : "; bf16 has no scales");
   if (isMx && failed(verifyScales(op, weights)))
     return failure();
   size_t axes = op.getGroups() ? 3 : 2;
@@ -514,7 +546,9 @@ static LogicalResult verifyInto(ReceiveOp op, const Declared &mailbox, ArrayRef<
   };
   bool known = !ShapedType::isDynamicShape(sizes) && !ShapedType::isDynamicShape(region->shape);
   if (known && squeezed(sizes) != squeezed(region->shape))
-    return op.emitOpError() << "expected a box of the shape of " << describe(op.getRegion());
+    return op.emitOpError() << "expected a box of the shape of " << describe(op.getRegion()) << ", "
+                            << shapeText(region->shape) << " but for axes of 1, but got "
+                            << shapeText(sizes);
   return success();
 }
 

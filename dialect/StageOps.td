@@ -65,21 +65,26 @@ def Mono_StreamOp : Mono_SliceOp<"stream", [MemoryEffects<[MemRead]>]> {
     consumes them and issues the rest. Each weight byte is read once. The operand has the layout
     `#mono.mfma_rows<16>`; rows come in sixteens.
 
-    bf16 weights: a matrix, depth in 32s a wavefront. `split_k(w)`: w groups of wavefronts share the
-    depth, the others share the rows.
+    bf16 weights: one matrix `[N, K]`, depth a multiple of 32 per wavefront that shares it.
+    `split_k(w)`: w groups of wavefronts share the depth, the others share the rows.
 
     MX weights (`f4E2M1FN` or `f8E4M3FN`, with the operand of their scales after `scaled`): depth in
-    tiles of 128 or 64, which the wavefronts that share the depth take in turn. An operand of scales
-    that has no elements with these parameters counts as none: then the weights are bf16.
+    tiles of 128 or 64, which the wavefronts that share the depth take in turn.
+
+    Where a parameter decides between bf16 and codes, its scales are declared with a size that it makes
+    0 for bf16, `[16 * symbol(%F), 2] : f8E8M0FNU, #mono.mfma_rows<16>`: an operand without elements
+    counts as none. A 0 that stands in the file is refused, and the scales have the axes and the layout
+    of codes also where they are none.
 
     `f8E4M3FN` weights whose scales are a row-major operand of f32 have one for each block of 128 x 128,
     the last row of blocks perhaps incomplete: `[ceil(N / 128), ceil(K / 128)]` (DeepSeek-V3, arXiv
     2412.19437). Their depth comes in blocks of 128.
 
-    `groups(%list)` takes, of matrices `[E, N, K]`, those the list names, one after the other, up to
+    `groups(%list)` is for codes only. It takes, of matrices `[E, N, K]`, those the list names, one after the other, up to
     the first entry that is not an index of the first axis (-1 ends a list; an empty one reads
     nothing): the experts that routing has chosen. The list may name any matrix, so the box covers the
-    whole first axis. The scales are an operand with access `read`.
+    whole first axis. The scales are an operand with access `read`. Matrices of bf16 are streamed one
+    by one, each an operand or rows of its own, with a weight of 0 for an expert that nobody chose.
 
     Example (test/dialect/ops.mlir):
     ```mlir
@@ -192,8 +197,10 @@ def Mono_ReceiveOp : Mono_SliceOp<"receive", [MemoryEffects<[MemRead, MemWrite]>
   let summary = "wait for a box of a mailbox";
   let description = [{
     Returns when every word of the box carries this launch's epoch. `sum` adds over the first axis
-    in f32 and in rising index, which over the rank axis of a `peers` mailbox is the second half of
-    a symmetric all-reduce: every rank adds the same words in the same order and gets the same bits.
+    in f32, in an order that follows from the sizes alone: in rising index, or, where few elements
+    have many terms, each lane some terms in rising index and then a tree over the lanes. Over the
+    rank axis of a `peers` mailbox this is the second half of a symmetric all-reduce: every rank
+    adds the same words in the same order and gets the same bits.
     `into` puts the box into a region instead of a tensor.
 
     Example (test/dialect/ops.mlir):

@@ -10,6 +10,9 @@ namespace mono {
 /// An offset as messages show it.
 std::string text(mlir::AffineExpr expr);
 
+/// A shape as messages show it: "[4, 64]", with a ? where a parameter decides.
+std::string shapeText(llvm::ArrayRef<int64_t> shape);
+
 /// Whether an offset is a multiple of `step` for every task. What parameters still decide counts as
 /// one: binding makes them constants and verifies again.
 bool isMultiple(mlir::AffineMap offsets, mlir::OperandRange args, unsigned axis, int64_t step);

@@ -9,6 +9,7 @@
 #include "lowering/Pipeline.h"
 #include "lowering/Residency.h"
 #include "lowering/Rules.h"
+#include "lowering/SourceDiagnostics.h"
 #include "lowering/SourceLimits.h"
 #include "lowering/codeobject/Comgr.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -71,17 +72,19 @@ struct Placed {
   RegisterDemand most;
 };
 
+/// Reported where most is held: a reader looks for a line of the schedule.
 llvm::Error spills(const KernelResources &k, const RegisterDemand &most) {
-  std::string where;
+  InFlightDiagnostic diag = emitError(most.loc)
+                            << "expected no scratch and no spills in kernel '" << k.name
+                            << "', but got " << k.scratchBytes << " bytes of scratch, "
+                            << k.vgprSpills << " spilled VGPRs and " << k.sgprSpills
+                            << " spilled SGPRs";
   if (most.registers)
-    where = "; stage '" + most.stage + "' holds most at once, an estimated " +
-            std::to_string(most.registers) + " registers a thread" +
-            (most.place.empty() ? "" : " at " + most.place);
-  return failure("expected no scratch and no spills in kernel '" + k.name + "', but got " +
-                 Twine(k.scratchBytes) + " bytes of scratch, " + Twine(k.vgprSpills) +
-                 " spilled VGPRs and " + Twine(k.sgprSpills) + " spilled SGPRs" + where +
-                 "; use more threads a workgroup, smaller tiles or fewer words in flight" +
-                 ruleTag("residency"));
+    diag << "; stage '" << most.stage << "' holds most at once, an estimated " << most.registers
+         << " registers per thread, here";
+  diag << "; use more threads per workgroup, smaller tiles or fewer words in flight";
+  diag << ruleTag("residency");
+  return failure("compilation failed");
 }
 
 /// A kernel that spills reads and writes memory nobody planned for; one whose workgroups are not
@@ -194,7 +197,7 @@ llvm::Error lower(ModuleOp module, const CompileOptions &options, TimingScope &t
   if (failed(run(Step::Bound, std::min(last, Step::Placed))))
     return failure("compilation failed");
   // What is told about the schedule later: from here on it is code.
-  Placed placed;
+  Placed placed{{}, {UnknownLoc::get(module.getContext())}};
   if (last >= Step::Placed)
     for (auto schedule : module.getOps<ScheduleOp>()) {
       if (failed(warnOfUnreceived(schedule, options.warningsAreErrors)))
@@ -259,8 +262,8 @@ llvm::Expected<CompileResult> compile(std::unique_ptr<llvm::MemoryBuffer> source
   context.printOpOnDiagnostic(false); // the line of the file says more than the op's generic form
   auto sources = std::make_shared<llvm::SourceMgr>();
   sources->AddNewSourceBuffer(std::move(source), llvm::SMLoc());
-  SourceMgrDiagnosticHandler diagnostics(*sources, &context,
-                                         options.diagnostics ? *options.diagnostics : llvm::errs());
+  SourceDiagnostics diagnostics(*sources, &context,
+                                options.diagnostics ? *options.diagnostics : llvm::errs());
 
   TimingScope parseTime = timing.nest("parse");
   if (failed(checkSourceLimits(contents, path, context)))

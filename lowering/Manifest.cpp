@@ -72,8 +72,18 @@ llvm::json::Object stageObject(StageOp op) {
                             {"posts", postsOf(op)}};
 }
 
-/// The regions that stages use, and where in LDS they lie in which stages.
+/// The numbers of the stages that write a region.
+llvm::json::Array writersOf(RegionOp region, ArrayRef<MemoryAccess> accesses) {
+  llvm::SmallSetVector<int64_t, 4> stages;
+  for (const MemoryAccess &access : accesses)
+    if (access.writes && access.memory == region.getResult())
+      stages.insert(access.stageIndex);
+  return llvm::json::Array(stages);
+}
+
+/// The regions that stages use, where in LDS they lie in which stages, and who writes them.
 llvm::json::Array regionsOf(ScheduleOp schedule) {
+  std::vector<MemoryAccess> accesses = *collectAccesses(schedule); // the checks have passed
   llvm::json::Array regions;
   for (const Piece &piece : collectPieces(schedule, ScratchLife::Stage)) {
     auto op = dyn_cast<RegionOp>(piece.op);
@@ -86,7 +96,8 @@ llvm::json::Array regionsOf(ScheduleOp schedule) {
                                          {"row_bytes", rowBytes},
                                          {"offset", piece.offset},
                                          {"first_stage", piece.firstStage},
-                                         {"last_stage", piece.lastStage}});
+                                         {"last_stage", piece.lastStage},
+                                         {"written_by", writersOf(op, accesses)}});
   }
   return regions;
 }

@@ -151,6 +151,11 @@ static std::string bytesText(int64_t bytes, int64_t byData) {
   return formatv("{0}{1}", byData ? "<= " : "", bytes).str();
 }
 
+/// "1 hop", "2 hops".
+static std::string counted(int64_t number, StringRef what) {
+  return formatv("{0} {1}{2}", number, what, number == 1 ? "" : "s").str();
+}
+
 static std::string stagesText(const CompileResult &result) {
   std::string text;
   raw_string_ostream os(text);
@@ -160,13 +165,13 @@ static std::string stagesText(const CompileResult &result) {
     os << formatv("{0,-18} {1,5}  {2,10}  {3,12}  {4,10} {5,8}  {6,9}  {7,4}\n", stage.name,
                   stage.tasks, formatv("{0}@{1}", stage.workgroups, stage.base).str(),
                   stage.weightBytes, stage.peerBytes, stage.mfmas, ldsBytes, stage.hops);
-  os << formatv("longest chain: {0} hops from post to receive\n", result.costs.hops);
+  os << formatv("longest chain: {0} from post to receive\n", counted(result.costs.hops, "hop"));
   os << formatv("weights: {0} bytes a rank, each read once: {1:f1} us at 8 TB/s, modelled\n",
                 result.costs.weightBytes, floorMicroseconds(result.costs.weightBytes));
   OperandTraffic total = totalOf(result.costs);
   os << formatv(
-      "operands: at most {0} bytes a rank reads, each once, {1} of them chosen by data, and {2} "
-      "it writes: {3:f1} us at 8 TB/s, modelled\n",
+      "operands: a rank reads at most {0} bytes, each once ({1} of them chosen by data), and "
+      "writes {2}: {3:f1} us at 8 TB/s, modelled\n",
       total.readBytes, total.readByData, total.writtenBytes,
       floorMicroseconds(total.readBytes + total.writtenBytes));
   os << formatv("exchange: {0} bytes a rank sends to the others\n", result.costs.peerBytes);
@@ -181,9 +186,9 @@ Expected<std::string> reportText(const CompileResult &result) {
   const json::Object &grid = *m.getObject("grid");
   std::string text;
   raw_string_ostream os(text);
-  os << formatv("schedule {0}, {1}, grid {2} x {3}, {4} rank(s)", m.getString("schedule"),
+  os << formatv("schedule {0}, {1}, grid {2} x {3}, {4}", m.getString("schedule"),
                 m.getString("target"), grid.getInteger("ctas"), grid.getInteger("threads"),
-                m.getInteger("ranks"));
+                counted(m.getInteger("ranks").value_or(1), "rank"));
   std::map<StringRef, int64_t> params; // in the order of the other reports
   for (const auto &[name, value] : *m.getObject("params"))
     params[name] = value.getAsInteger().value_or(0);

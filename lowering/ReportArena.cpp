@@ -34,13 +34,38 @@ static std::optional<size_t> boxAt(const ArenaPlan &plan, int64_t from, size_t s
   return std::nullopt;
 }
 
+/// What a stage has from byte `from` on: the letter of a region, scratch, or nothing.
+static std::string cellAt(const ArenaPlan &plan, int64_t from, size_t stage) {
+  std::optional<size_t> box = boxAt(plan, from, stage);
+  if (!box)
+    return ".";
+  if (plan.boxes[*box].scratch)
+    return "#";
+  return letterOf(*box); // regions come first
+}
+
+/// The letters and what they mean.
+static void writeLegend(raw_ostream &os, const ArenaPlan &plan) {
+  size_t areas = 0;
+  for (auto [index, box] : enumerate(plan.boxes)) {
+    if (box.scratch)
+      ++areas;
+    else
+      os << formatv("  {0} {1}: {2} bytes from {3}{4}\n", letterOf(index), box.name, box.bytes,
+                    box.offset, box.pinned ? ", pinned" : "");
+  }
+  if (areas)
+    os << formatv("  # scratch of ops, {0} area{1}: --report=svg and json have each\n", areas,
+                  areas == 1 ? "" : "s");
+}
+
 std::string arenaText(const ArenaPlan &plan) {
   std::string text;
   raw_string_ostream os(text);
   os << summaryOf(plan) << '\n';
   if (plan.boxes.empty())
     return text;
-  // Bytes between two edges look alike.
+  // Bytes between two edges look alike, and where neighbours do, too, the lowest stands for all.
   std::set<int64_t> edges;
   for (const ArenaPlan::Box &box : plan.boxes)
     edges.insert({box.offset, box.offset + box.bytes});
@@ -49,17 +74,20 @@ std::string arenaText(const ArenaPlan &plan) {
   for (StringRef stage : plan.stages)
     os << "  " << stage;
   os << '\n';
-  for (int64_t from : reverse(edges)) {
-    os << formatv("  {0,9}", from);
-    for (auto [stage, name] : enumerate(plan.stages)) {
-      std::optional<size_t> box = boxAt(plan, from, stage);
-      os << "  " << left_justify(box ? letterOf(*box) : ".", name.size());
-    }
-    os << '\n';
+  SmallVector<std::string> lines; // from low to high
+  std::string below;
+  for (int64_t from : edges) {
+    std::string cells;
+    raw_string_ostream cellsOs(cells);
+    for (auto [stage, name] : enumerate(plan.stages))
+      cellsOs << "  " << left_justify(cellAt(plan, from, stage), name.size());
+    if (cells != below)
+      lines.push_back(formatv("  {0,9}{1}\n", from, cells).str());
+    below = cells;
   }
-  for (auto [index, box] : enumerate(plan.boxes))
-    os << formatv("  {0} {1}: {2} bytes from {3}{4}\n", letterOf(index), box.name, box.bytes,
-                  box.offset, box.pinned ? ", pinned" : "");
+  for (const std::string &line : reverse(lines))
+    os << line;
+  writeLegend(os, plan);
   return text;
 }
 

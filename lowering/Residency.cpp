@@ -28,7 +28,7 @@ Error checkResidency(const KernelResources &kernel, const Residence &grid) {
   int64_t registers = alignTo(std::max<int64_t>(kernel.vgprs, 1), gfx950::kRegisterGranule);
   if (registers * wavesOnSimd > gfx950::kRegistersPerLane)
     return failure(kernel, "expected at most " + Twine(gfx950::kRegistersPerLane) +
-                               " vector registers a lane of a SIMD, but " + Twine(wavesOnSimd) +
+                               " vector registers per lane of a SIMD, but " + Twine(wavesOnSimd) +
                                " of the " + Twine(waves) + " wavefronts share one and take " +
                                Twine(registers) + " each (" + Twine(kernel.vgprs) +
                                " in granules of " + Twine(gfx950::kRegisterGranule) +

@@ -1,4 +1,4 @@
-// The devices of a host application, emulated or real, one a rank.
+// The devices of a host application, emulated or real, one per rank.
 #pragma once
 
 #include "runtime/EmulatorDevice.h"

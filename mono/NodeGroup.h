@@ -24,7 +24,7 @@ public:
 
   /// Lets an operand be memory of the caller.
   llvm::Error bind(unsigned rank, llvm::StringRef operand, void *memory, uint64_t bytes);
-  /// Starts all ranks; `streams` has one a rank, or is null for the node's own. An error that
+  /// Starts all ranks; `streams` has one per rank, or is null for the node's own. An error that
   /// leaves nothing started does not break the group.
   llvm::Error launch(const StreamHandle *streams);
   /// Waits for the node's own streams, then check(). Failures of other groups are left to them.

@@ -164,7 +164,7 @@ private:
   detail::Owner<mono_kernel, mono_kernel_destroy> owner;
 };
 
-/// Devices, one a rank.
+/// Devices, one per rank.
 class Node {
 public:
   static Result<Node> emulator(uint32_t devices) {
@@ -217,7 +217,7 @@ private:
 /// A kernel on the devices of a node.
 class Group {
 public:
-  /// `workspaces` has one a rank, or none: then the library allocates.
+  /// `workspaces` has one per rank, or none: then the library allocates.
   static Result<Group> create(const Kernel &kernel, const Node &node,
                               std::span<const mono_workspace> workspaces = {}) {
     if (!workspaces.empty() && workspaces.size() != kernel.info().ranks)

@@ -166,7 +166,7 @@ MONO_API mono_error *mono_pack(const mono_kernel *kernel, const char *operand,
 MONO_API mono_error *mono_unpack(const mono_kernel *kernel, const char *operand, const void *packed,
                                  void *row_major, uint64_t bytes);
 
-/* ---- Nodes: the devices of a group, one a rank ------------------------------------------- */
+/* ---- Nodes: the devices of a group, one per rank ------------------------------------------ */
 
 typedef struct mono_node mono_node;
 
@@ -212,9 +212,9 @@ typedef struct mono_workspace {
   void *peer;  /* mono_workspace_size.peer_bytes; coarse-grained memory is refused */
 } mono_workspace;
 
-/* Loads the kernel on the devices of `node`, which has one a rank, and clears the workspace:
- * `workspaces` has one a rank; if it is NULL, the library allocates. Any number of groups may share
- * a node. */
+/* Loads the kernel on the devices of `node`, which has one per rank, and clears the workspace:
+ * `workspaces` has one per rank; if it is NULL, the library allocates. Any number of groups may
+ * share a node. */
 MONO_API mono_error *mono_group_create(const mono_kernel *kernel, mono_node *node,
                                        const mono_workspace *workspaces, mono_group **group);
 /* The same on the node of the group `with`, whose workspace the new group uses instead of having

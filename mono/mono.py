@@ -378,7 +378,7 @@ def _memory_of(data, operand):
 
 
 class Node(_Handle):
-    """Devices, one a rank."""
+    """Devices, one per rank."""
     _destroy = _lib.mono_node_destroy
 
     def __init__(self, create, *arguments):
@@ -459,7 +459,7 @@ class Group(_Handle):
         self._bound[rank, operand] = memory
 
     def launch(self, streams=None):
-        """Starts all ranks; `streams` are hipStream_t addresses, one a rank."""
+        """Starts all ranks; `streams` are hipStream_t addresses, one per rank."""
         if streams is None:
             return _lib.mono_group_launch(self, None)
         if len(streams) != self.kernel.ranks:

@@ -167,8 +167,8 @@ Error Group::enqueue(unsigned rank, StreamHandle stream) {
 
 Error Group::enqueue(ArrayRef<StreamHandle> streams) {
   if (streams.size() != members.size())
-    return makeError("expected {} streams, one a rank of this process, but got {}", members.size(),
-                     streams.size());
+    return makeError("expected {} streams, one per rank of this process, but got {}",
+                     members.size(), streams.size());
   if (Error error = prepare())
     return error;
   return startAll(streams);

@@ -51,7 +51,7 @@ Expected<Group> Group::checked(ArrayRef<Device *> devices, ArrayRef<uint8_t> cod
     if (Error error = checkSharing(*manifest, *options.sharedWith, options))
       return error;
   if (!options.workspaces.empty() && options.workspaces.size() != devices.size())
-    return makeError("expected no workspaces or {}, one a device, but got {}", devices.size(),
+    return makeError("expected no workspaces or {}, one per device, but got {}", devices.size(),
                      options.workspaces.size());
   Group group;
   group.contract = std::move(*manifest);

@@ -135,6 +135,9 @@ static Region readRegion(JsonFields &fields, const Manifest &manifest) {
   int64_t lastStage = int64_t(manifest.stages.size()) - 1;
   fields.integer("first_stage", region.firstStage, 0, lastStage);
   fields.integer("last_stage", region.lastStage, region.firstStage, lastStage);
+  if (fields.has("written_by"))
+    fields.integers("written_by", region.writers, region.firstStage, region.lastStage,
+                    manifest.stages.size());
   checkType(fields, region.type);
   if (!fields.failed() && region.type.shape.empty())
     fields.fail(fmt::format("region '{}': expected a shape of at least 1 dimension, but got none",

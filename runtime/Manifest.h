@@ -57,6 +57,8 @@ struct Region {
   uint64_t rowBytes = 0; ///< from one row to the next; more than a row's where it is padded
   uint64_t offset = 0;   ///< in LDS
   unsigned firstStage = 0, lastStage = 0; ///< between which its content matters
+  llvm::SmallVector<int64_t> writers; ///< numbers of the stages that write it; empty in old code
+                                      ///< objects
 
   /// Of the last dimension.
   uint64_t rows() const { return type.bytes() / payloadRowBytes(); }

@@ -40,7 +40,8 @@ mono.routine @softcap(%score : tensor<?x?xf32>, %cap : f32, %rows : index, %colu
 }
 
 // What each part of one head counts in the whole, [1, parts]: w / (sum of w sums) with
-// w = exp(maximum - largest maximum), from maxima and sums [1, parts].
+// w = exp(maximum - largest maximum), from maxima and sums [1, parts] of @partial_softmax: the sum of a
+// part with keys is at least 1. Where no part has one all sums are 0, and the factors finite.
 mono.routine @part_factors(%max : tensor<1x?xf32>, %sum : tensor<1x?xf32>, %parts : index)
     -> tensor<1x?xf32> {
   %low = arith.constant -1.0e30 : f32
@@ -55,8 +56,12 @@ mono.routine @part_factors(%max : tensor<1x?xf32>, %sum : tensor<1x?xf32>, %part
   %weighted = arith.mulf %w, %sum : tensor<1x?xf32>
   %zero = arith.constant 0.0 : f32
   %init = tensor.splat %zero : tensor<1xf32>
-  %total = linalg.reduce { arith.addf } ins(%weighted : tensor<1x?xf32>) outs(%init : tensor<1xf32>)
+  %whole = linalg.reduce { arith.addf } ins(%weighted : tensor<1x?xf32>) outs(%init : tensor<1xf32>)
     dimensions = [1]
+  // The largest score of all counts 1, so that this changes nothing where there is a key.
+  %one = arith.constant 1.0 : f32
+  %least = tensor.splat %one : tensor<1xf32>
+  %total = arith.maximumf %whole, %least : tensor<1xf32>
   %totals = linalg.broadcast ins(%total : tensor<1xf32>) outs(%empty : tensor<1x?xf32>)
     dimensions = [1]
   %factor = arith.divf %w, %totals : tensor<1x?xf32>

@@ -8,7 +8,7 @@ mono.import "sizes.mlir"
 //   gamma  operand [hidden] bf16
 //   w      operand [heads * dim, hidden] bf16, #mono.mfma_rows<16>: queries, keys, values
 //   out    mailbox [rows, heads, dim] f32
-// hidden is a multiple of 256, dim of 16. For a grid of 512 threads a workgroup: 8 wavefronts share the
+// hidden is a multiple of 256, dim of 16. For a grid of 512 threads per workgroup: 8 wavefronts share the
 // depth.
 mono.routine @project_heads(%x : !mono.buffer, %gamma : !mono.buffer, %w : !mono.buffer,
                             %out : !mono.mailbox, %rows : index, %hidden : index, %heads : index,
@@ -21,10 +21,11 @@ mono.routine @project_heads(%x : !mono.buffer, %gamma : !mono.buffer, %w : !mono
   mono.require %wholeHead, "expected `dim` to be a multiple of 16 for @project_heads"
   %normed = mono.region "normed_input" [%rows, %hidden] pad(8) : bf16
   mono.stage "project_heads" (%t) tasks [(%heads * symbol(%dim)) floordiv 16] base [0] {
-    %weights = mono.stream %w[%t * 16, 0] [16, %hidden] split_k(8)
+    // Asked for before the weights: loads return in order.
     %x16 = mono.load %x[0, 0] [%rows, %hidden] : tensor<?x?xbf16>
-    %x32 = arith.extf %x16 : tensor<?x?xbf16> to tensor<?x?xf32>
     %gamma16 = mono.load %gamma[0] [%hidden] : tensor<?xbf16>
+    %weights = mono.stream %w[%t * 16, 0] [16, %hidden] split_k(8)
+    %x32 = arith.extf %x16 : tensor<?x?xbf16> to tensor<?x?xf32>
     %h = mono.call @rms_norm(%x32, %gamma16, %eps, %rows, %hidden)
       : (tensor<?x?xf32>, tensor<?xbf16>, f32, index, index) -> tensor<?x?xbf16>
     mono.store %h, %normed[0, 0] : tensor<?x?xbf16>
@@ -40,7 +41,7 @@ mono.routine @project_heads(%x : !mono.buffer, %gamma : !mono.buffer, %w : !mono
 //   heads    mailbox [rows, depth] bf16
 //   w        operand [hidden, depth] bf16, #mono.mfma_rows<16>; depth a multiple of 256
 //   partial  mailbox [ranks, rows, hidden] bf16, peers
-// For a grid of 512 or 1024 threads a workgroup: 8 wavefronts share the depth, two the rows.
+// For a grid of 512 or 1024 threads per workgroup: 8 wavefronts share the depth, two the rows.
 mono.routine @project_output(%heads : !mono.mailbox, %w : !mono.buffer, %partial : !mono.mailbox,
                              %rank : index, %rows : index, %hidden : index, %depth : index) {
   %waves = arith.constant 256 : index                     // 32 of the depth for each of 8 wavefronts

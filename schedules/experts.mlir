@@ -4,7 +4,7 @@
 //
 // Every workgroup calls @store_groups after routing, and what it stores stays in its LDS. Then come a
 // stage for gate and up, by @experts_gate_up or @experts_gate_up_apart, and one for down, @experts_down.
-// Their weights are codes with scales in any format that mono.stream has; 512 threads a workgroup.
+// Their weights are codes with scales in any format that mono.stream has; 512 threads per workgroup.
 
 mono.import "activation.mlir"
 

@@ -11,7 +11,7 @@ mono.import "sizes.mlir"
 
 // Tokens which * keys ..+ keys of those a row attends to, [keys]: the `window` tokens that end with its
 // own, or all of them from token 0 while there are fewer than that. Numbers past its own are there too.
-//   positions  operand [rows] i32: the row's own token
+//   positions  operand [rows] i32: the row's own token; of a padding row any tokens (paged_cache.mlir)
 mono.routine @window_tokens(%positions : !mono.buffer, %row : index, %window : index,
                             %which : index, %keys : index) -> tensor<?xi32> {
   %row32 = arith.index_cast %row : index to i32
@@ -57,7 +57,7 @@ mono.routine @head_rows(%index : tensor<?xi32>, %head : index, %heads : index, %
 // `splits` parts of `keys` tokens cover the `window` of @window_tokens; `dim` and `keys` are multiples of
 // 32. `scale` multiplies the dot products, `cap` as in @softcap.
 // Results, for @gqa_combine: mailboxes of values [rows, splits, heads, dim], maxima and sums
-// [rows, heads, splits] f32.
+// [rows, heads, splits] f32. Padding rows (paged_cache.mlir) attend to nothing, and get zeros from it.
 mono.routine @gqa_parts(%query : !mono.mailbox, %new_k : !mono.mailbox, %new_v : !mono.mailbox,
                         %places : !mono.mailbox, %cache_k : !mono.buffer, %cache_v : !mono.buffer,
                         %table : !mono.buffer, %positions : !mono.buffer, %rows : index,

@@ -8,7 +8,7 @@
 // All but the scales of blocks are in #mono.mfma_rows<16>. The scales of blocks are what checkpoints of
 // DeepSeek-V3 call weight_scale_inv (arXiv 2412.19437); a rank's share of rows or columns begins with a block.
 //
-// The stages take 16 columns of y a task and 512 threads a workgroup; N is a multiple of 16, K of 256
+// The stages take 16 columns of y per task and 512 threads per workgroup; N is a multiple of 16, K of 256
 // (bf16), 128 (MXFP4, FP8 in blocks) or 64 (MXFP8), and there are at most 16 rows. Their activations stay bf16:
 // codes are widened in registers, which is exact within the range of bf16 (mono.contract). Those ending
 // in _by_mxfp8 and _by_fp8 round the activations to 8 bits as well and multiply code by code, at twice

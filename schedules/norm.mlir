@@ -31,18 +31,26 @@ mono.routine @size_as_f32(%size : index) -> f32 {
   mono.yield %n : f32
 }
 
-// RMSNorm of whole rows [rows, columns]: x * gamma / sqrt(sum(x^2) / columns + eps).
-mono.routine @rms_normed(%x : tensor<?x?xf32>, %gamma16 : tensor<?xbf16>, %eps : f32,
-                         %rows : index, %columns : index) -> tensor<?x?xf32> {
+// RMSNorm of whole rows [rows, columns]: x * gamma / sqrt(sum(x^2) / columns + eps), gamma in f32.
+mono.routine @rms_normed_by(%x : tensor<?x?xf32>, %gamma : tensor<?xf32>, %eps : f32,
+                            %rows : index, %columns : index) -> tensor<?x?xf32> {
   %n = mono.call @size_as_f32(%columns) : (index) -> f32
   %square = mono.call @sum_of_squares(%x, %rows) : (tensor<?x?xf32>, index) -> tensor<?xf32>
   %rstd = mono.call @reciprocal_rms(%square, %rows, %n, %eps)
     : (tensor<?xf32>, index, f32, f32) -> tensor<?xf32>
-  %gamma = arith.extf %gamma16 : tensor<?xbf16> to tensor<?xf32>
   %scaled = mono.call @scale_rows(%x, %rstd, %rows, %columns)
     : (tensor<?x?xf32>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
   %y = mono.call @scale_columns(%scaled, %gamma, %rows, %columns)
     : (tensor<?x?xf32>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
+  mono.yield %y : tensor<?x?xf32>
+}
+
+// The same with a gamma of bf16.
+mono.routine @rms_normed(%x : tensor<?x?xf32>, %gamma16 : tensor<?xbf16>, %eps : f32,
+                         %rows : index, %columns : index) -> tensor<?x?xf32> {
+  %gamma = arith.extf %gamma16 : tensor<?xbf16> to tensor<?xf32>
+  %y = mono.call @rms_normed_by(%x, %gamma, %eps, %rows, %columns)
+    : (tensor<?x?xf32>, tensor<?xf32>, f32, index, index) -> tensor<?x?xf32>
   mono.yield %y : tensor<?x?xf32>
 }
 
@@ -51,6 +59,20 @@ mono.routine @rms_norm(%x : tensor<?x?xf32>, %gamma16 : tensor<?xbf16>, %eps : f
                        %rows : index, %columns : index) -> tensor<?x?xbf16> {
   %y = mono.call @rms_normed(%x, %gamma16, %eps, %rows, %columns)
     : (tensor<?x?xf32>, tensor<?xbf16>, f32, index, index) -> tensor<?x?xf32>
+  %y16 = arith.truncf %y : tensor<?x?xf32> to tensor<?x?xbf16>
+  mono.yield %y16 : tensor<?x?xbf16>
+}
+
+// RMSNorm by 1 + w (Gemma, arXiv 2403.08295), rounded once. The sum is made in f32: in bf16 it would lose
+// bits of w.
+mono.routine @rms_norm_one_plus(%x : tensor<?x?xf32>, %w16 : tensor<?xbf16>, %eps : f32,
+                                %rows : index, %columns : index) -> tensor<?x?xbf16> {
+  %w = arith.extf %w16 : tensor<?xbf16> to tensor<?xf32>
+  %one = arith.constant 1.0 : f32
+  %ones = tensor.splat %one[%columns] : tensor<?xf32>
+  %gamma = arith.addf %ones, %w : tensor<?xf32>
+  %y = mono.call @rms_normed_by(%x, %gamma, %eps, %rows, %columns)
+    : (tensor<?x?xf32>, tensor<?xf32>, f32, index, index) -> tensor<?x?xf32>
   %y16 = arith.truncf %y : tensor<?x?xf32> to tensor<?x?xbf16>
   mono.yield %y16 : tensor<?x?xbf16>
 }

@@ -1,8 +1,13 @@
 // Caches of tokens in pages. `cache` has rows of one token each; page p of row s of a batch begins at
 // cache row table[s, p] * page. The rows that a launch adds are not in memory yet for others: they
 // are taken from a region, wherever an index names the place of one (mono.gather ... or).
+//
+// A row's position is that of its new token, in [0, pages * page). With any other position, negative or
+// too large, it is a padding row, for a batch shorter than the rows a kernel was made for: it has no
+// tokens, so it writes to no cache and reads none, whatever its entries of the table say.
 
-// Cache row of token `tokens[i]` of batch row `sequence[i]`; `pages` pages a batch row.
+// Cache row of token `tokens[i]` of batch row `sequence[i]`; `pages` pages a batch row. -1 for a token
+// outside of these pages, for which the table is not read.
 mono.routine @cache_row(%table : !mono.buffer, %sequence : tensor<?xi32>, %tokens : tensor<?xi32>,
                         %pages : index, %page : index, %n : index) -> tensor<?xi32> {
   %pages32 = arith.index_cast %pages : index to i32
@@ -12,16 +17,22 @@ mono.routine @cache_row(%table : !mono.buffer, %sequence : tensor<?xi32>, %token
   %start = arith.muli %sequence, %pagess : tensor<?xi32>
   %which = arith.divui %tokens, %sizes : tensor<?xi32>
   %within = arith.remui %tokens, %sizes : tensor<?xi32>
-  %entry = arith.addi %start, %which : tensor<?xi32>
+  %isInside = arith.cmpi ult, %which, %pagess : tensor<?xi32>
+  %none = arith.constant -1 : i32
+  %nones = tensor.splat %none[%n] : tensor<?xi32>
+  %inTable = arith.addi %start, %which : tensor<?xi32>
+  %entry = arith.select %isInside, %inTable, %nones : tensor<?xi1>, tensor<?xi32>
   %block = mono.gather %table at %entry : tensor<?xi32> -> tensor<?xi32>
   %first = arith.muli %block, %sizes : tensor<?xi32>
-  %row = arith.addi %first, %within : tensor<?xi32>
+  %inPage = arith.addi %first, %within : tensor<?xi32>
+  %row = arith.select %isInside, %inPage, %nones : tensor<?xi1>, tensor<?xi32>
   mono.yield %row : tensor<?xi32>
 }
 
 // Where the new tokens of a batch go, stage "find_places", one task: for row r and head h entry
 // r * heads + h of the mailbox `places` [rows * heads] i32, which is a row of a cache
-// [cacheRows, heads, columns]. Two rows of a batch never share a place (mono.distinct).
+// [cacheRows, heads, columns], and below 0 for a padding row. Two rows of a batch never share a place
+// (mono.distinct).
 mono.routine @post_places(%table : !mono.buffer, %positions : !mono.buffer, %places : !mono.mailbox,
                           %rows : index, %heads : index, %pages : index, %page : index,
                           %base : index) {
@@ -56,27 +67,24 @@ mono.routine @post_places(%table : !mono.buffer, %positions : !mono.buffer, %pla
 }
 
 // Index, for mono.gather of a cache, of tokens of batch row `row`: -1 for tokens below 0 or after the
-// row's own.
+// row's own, and for all tokens of a padding row.
 mono.routine @known_tokens(%table : !mono.buffer, %positions : !mono.buffer,
                            %tokens : tensor<?xi32>, %row : index, %pages : index, %page : index,
                            %n : index) -> tensor<?xi32> {
   %row32 = arith.index_cast %row : index to i32
   %rows = tensor.splat %row32[%n] : tensor<?xi32>
   %own = mono.gather %positions at %rows : tensor<?xi32> -> tensor<?xi32>
-
-  %zero = arith.constant 0 : i32
-  %zeros = tensor.splat %zero[%n] : tensor<?xi32>
-  %known = arith.maxsi %tokens, %zeros : tensor<?xi32>
-  %bounded = arith.minsi %known, %own : tensor<?xi32>
-  %at = mono.call @cache_row(%table, %rows, %bounded, %pages, %page, %n)
-    : (!mono.buffer, tensor<?xi32>, tensor<?xi32>, index, index, index) -> tensor<?xi32>
-
+  %held = arith.muli %pages, %page : index
+  %held32 = arith.index_cast %held : index to i32
+  %helds = tensor.splat %held32[%n] : tensor<?xi32>
+  %isPadding = arith.cmpi sge, %own, %helds : tensor<?xi32> // below 0 all tokens are after it
+  %isAfter = arith.cmpi sgt, %tokens, %own : tensor<?xi32>
+  %isOut = arith.ori %isAfter, %isPadding : tensor<?xi1>
   %none = arith.constant -1 : i32
   %nones = tensor.splat %none[%n] : tensor<?xi32>
-  %isBefore = arith.cmpi slt, %tokens, %zeros : tensor<?xi32>
-  %isAfter = arith.cmpi sgt, %tokens, %own : tensor<?xi32>
-  %isOut = arith.ori %isBefore, %isAfter : tensor<?xi1>
-  %index = arith.select %isOut, %nones, %at : tensor<?xi1>, tensor<?xi32>
+  %known = arith.select %isOut, %nones, %tokens : tensor<?xi1>, tensor<?xi32>
+  %index = mono.call @cache_row(%table, %rows, %known, %pages, %page, %n)
+    : (!mono.buffer, tensor<?xi32>, tensor<?xi32>, index, index, index) -> tensor<?xi32>
   mono.yield %index : tensor<?xi32>
 }
 

@@ -6,7 +6,8 @@
 // positions.
 mono.import "elementwise.mlir"
 
-// Rows of the angle table: [tokens, columns] for the positions of the tokens.
+// Rows of the angle table: [tokens, columns] for the positions of the tokens; zeros for a position that the
+// table does not have.
 mono.routine @rope_angles(%table : !mono.buffer, %positions : tensor<?xi32>) -> tensor<?x?xf32> {
   %angles = mono.gather %table at %positions : tensor<?xi32> -> tensor<?x?xf32>
   mono.yield %angles : tensor<?x?xf32>

@@ -17,4 +17,4 @@ _mono_tools() {
   # Bash splits words at '=', so the value alone is what is completed.
   COMPREPLY=($(compgen -W "$words" -- "${word#=}"))
 }
-complete -o default -F _mono_tools monoc monorun monobench monopack
+complete -o default -F _mono_tools monoc monorun monodiff monobench monopack

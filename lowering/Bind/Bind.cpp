@@ -3,6 +3,7 @@
 
 #include "dialect/Mono.h"
 #include "dialect/Nearest.h"
+#include "lowering/Check/Checks.h"
 #include "lowering/ParamValue.h"
 #include "lowering/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -24,6 +25,12 @@ using namespace mono;
 
 namespace {
 
+/// Where errors about the command line point to: the first schedule.
+Location locOf(ModuleOp module) {
+  auto schedules = module.getOps<ScheduleOp>();
+  return schedules.empty() ? module.getLoc() : (*schedules.begin()).getLoc();
+}
+
 /// Splits the `NAME=INT` options; a format's name is its number.
 LogicalResult parseParams(ModuleOp module, ArrayRef<std::string> options,
                           llvm::StringMap<int64_t> &values) {
@@ -31,10 +38,11 @@ LogicalResult parseParams(ModuleOp module, ArrayRef<std::string> options,
     auto [name, text] = option.split('=');
     int64_t value;
     if (name.empty() || !parseParamValue(text, value))
-      return module.emitError() << "expected a parameter as NAME=INT, but got '" << option << "'";
+      return emitError(locOf(module))
+             << "expected a parameter as NAME=INT, but got '" << option << "'";
     if (!values.try_emplace(name, value).second)
-      return module.emitError() << "expected one value for parameter '" << name
-                                << "', but got several";
+      return emitError(locOf(module))
+             << "expected one value for parameter '" << name << "', but got several";
   }
   return success();
 }
@@ -66,12 +74,15 @@ LogicalResult bindParams(ModuleOp module, const llvm::StringMap<int64_t> &values
     if (llvm::any_of(params, [&](ParamOp p) { return p.getName() == entry.getKey(); }))
       continue;
     auto names = llvm::map_range(params, [](ParamOp param) { return param.getName(); });
-    InFlightDiagnostic diag = module.emitError()
+    InFlightDiagnostic diag = emitError(locOf(module))
                               << "the schedule has no parameter '" << entry.getKey() << "'"
                               << nearestHint(entry.getKey(), names);
-    for (ParamOp param : params)
-      diag.attachNote(param.getLoc())
-          << "parameter '" << param.getName() << "' in " << param.describeSet();
+    if (params.empty())
+      return diag;
+    Diagnostic &note = diag.attachNote(locOf(module)) << "its parameters: ";
+    llvm::interleaveComma(params, note, [&](ParamOp param) {
+      note << param.getName() << " in " << param.describeSet();
+    });
     return diag;
   }
   for (ParamOp param : params)
@@ -94,14 +105,26 @@ LogicalResult bindParams(ModuleOp module, const llvm::StringMap<int64_t> &values
   return success();
 }
 
+/// What passes note on ops, such as proofs that later steps rely on, is theirs to say: a file can
+/// say that a mailbox is padded, and nothing else.
+void dropNotes(ModuleOp module) {
+  module.getBody()->walk([](Operation *op) {
+    for (NamedAttribute attr : llvm::to_vector(op->getDiscardableAttrs()))
+      if (isa_and_present<MonoDialect>(attr.getNameDialect()) && attr.getName() != kPaddedAttr)
+        op->removeDiscardableAttr(attr.getName());
+  });
+}
+
 struct BindPass : mono::impl::BindPassBase<BindPass> {
   using Base::Base;
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
     llvm::StringMap<int64_t> values;
-    if (failed(parseParams(module, params, values)) || failed(loadImports(module)) ||
-        failed(bindParams(module, values)) || failed(inlineCalls(module)) ||
+    if (failed(parseParams(module, params, values)) || failed(loadImports(module)))
+      return signalPassFailure();
+    dropNotes(module);
+    if (failed(bindParams(module, values)) || failed(inlineCalls(module)) ||
         failed(refineShapes(module)))
       return signalPassFailure();
     sinkTensors(module);

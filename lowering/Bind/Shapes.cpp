@@ -29,19 +29,35 @@ LogicalResult setShape(Operation *op, Value value, ArrayRef<int64_t> shape) {
   return success();
 }
 
+/// What the parameters are, for sizes that come of them by arithmetic.
+void noteParams(InFlightDiagnostic &diag, ScheduleOp schedule) {
+  auto params = schedule->getAttrOfType<DictionaryAttr>("mono.params");
+  if (!params || params.empty())
+    return;
+  Diagnostic &note = diag.attachNote(schedule.getLoc()) << "with parameters ";
+  llvm::interleaveComma(params, note, [&](NamedAttribute param) {
+    note << param.getName().getValue() << " = " << cast<IntegerAttr>(param.getValue()).getInt();
+  });
+}
+
 /// `tensor.empty` and `tensor.splat`: the sizes are operands.
 LogicalResult setSizes(Operation *op, OperandRange sizes) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   SmallVector<int64_t> shape(type.getShape());
   auto size = sizes.begin();
-  for (int64_t &extent : shape) {
+  for (auto [axis, extent] : llvm::enumerate(shape)) {
     if (!ShapedType::isDynamic(extent))
       continue;
     IntegerAttr value;
     if (!matchPattern(*size++, m_Constant(&value)))
       return op->emitError() << "expected sizes that parameters decide";
-    if (value.getInt() < 1)
-      return op->emitError() << "expected a positive size, but got " << value.getInt();
+    if (value.getInt() < 1) {
+      RuleScope rule(op->getContext(), "static");
+      InFlightDiagnostic diag = op->emitError() << "expected a positive size on axis " << axis
+                                                << " of " << type << ", but got " << value.getInt();
+      noteParams(diag, op->getParentOfType<ScheduleOp>());
+      return diag;
+    }
     extent = value.getInt();
   }
   op->getResult(0).setType(RankedTensorType::get(shape, type.getElementType()));

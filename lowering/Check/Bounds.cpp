@@ -10,13 +10,6 @@ using namespace mlir;
 
 namespace mono {
 
-static std::string listText(ArrayRef<int64_t> values) {
-  std::string result;
-  llvm::raw_string_ostream os(result);
-  llvm::interleaveComma(values, os);
-  return result;
-}
-
 /// An axis on which boxes start at multiples of `step` only.
 struct Grain {
   int64_t axis, step;
@@ -66,7 +59,7 @@ static LogicalResult checkBox(const Execution &by, ArrayRef<Grain> grains) {
     if (access.dependsOnRank())
       diag << " on rank " << by.rank;
     diag.attachNote(access.memory.getLoc())
-        << "declared here with shape [" << listText(access.shape) << "]";
+        << "declared here with shape " << shapeText(access.shape);
     return diag;
   }
   for (const Grain &grain : grains)

@@ -32,6 +32,10 @@ mlir::LogicalResult checkStatic(ScheduleOp schedule);
 /// tagged words and MFMA tiles do.
 mlir::LogicalResult checkBounds(const BoundSchedule &schedule);
 
+/// Index values that parameters, tasks and ranks decide fit 32 bits, which is what kernels have for
+/// them; binding has 64.
+mlir::LogicalResult checkIndexValues(const BoundSchedule &schedule);
+
 /// Every slice of a tensor lies inside it, for every task and rank.
 mlir::LogicalResult checkSlices(const BoundSchedule &schedule);
 

@@ -64,6 +64,10 @@ private:
                               << "' on rank " << later.rank;
     diag.attachNote(earlier.access->op->getLoc())
         << "posted before here by task " << earlier.task << " on rank " << earlier.rank;
+    if (earlier.rank != later.rank && !later.access->dependsOnRank())
+      diag.attachNote(mailbox.getLoc())
+          << "declared here; a post goes to every rank's copy: let an axis of the mailbox be the "
+             "rank that posts, as in [%rank, ...]";
     return diag;
   }
 

@@ -7,42 +7,46 @@ using namespace mlir;
 
 namespace mono {
 
-/// The events of a cycle, starting at the first wait of the file, so that the message does not
-/// depend on the walk that found it.
+/// The events of a cycle, each followed by what it depends on. The first is a wait that a post of
+/// the cycle would end, of these the first of the file, so that the message does not depend on the
+/// walk that found it.
 static std::vector<int32_t> eventsOf(const WaitGraph &graph, ArrayRef<int32_t> cycle) {
   std::vector<int32_t> path;
   llvm::copy_if(cycle, std::back_inserter(path), [&](int32_t node) { return graph.isEvent(node); });
-  auto key = [&](int32_t index) {
-    const Event &e = graph.events()[index];
-    return std::tuple(e.posts(), e.by.access->stageIndex, e.by.access->opIndex, e.by.rank,
-                      e.by.task);
+  auto key = [&](size_t step) {
+    const Event &e = graph.events()[path[step]];
+    return std::tuple(e.previous == path[(step + 1) % path.size()], e.by.access->stageIndex,
+                      e.by.access->opIndex, e.by.rank, e.by.task);
   };
-  auto start = llvm::min_element(path, [&](int32_t a, int32_t b) { return key(a) < key(b); });
-  std::rotate(path.begin(), start, path.end());
+  size_t start = 0;
+  for (size_t step = 1; step < path.size(); ++step)
+    if (key(step) < key(start))
+      start = step;
+  std::rotate(path.begin(), path.begin() + start, path.end());
   return path;
 }
 
+/// One line for each change of workgroup: the post that would end the wait of the line before, and
+/// the wait behind which it stands. What else the workgroup does between the two is left out.
 static LogicalResult reportCycle(const WaitGraph &graph, ArrayRef<int32_t> cycle) {
   std::vector<int32_t> path = eventsOf(graph, cycle);
-  const Event &start = graph.events()[path.front()];
-  InFlightDiagnostic diag = start.by.access->op->emitError()
-                            << "this wait would never end: " << graph.where(start) << " waits for "
-                            << describe(start.by.access->memory)
-                            << " in a circle, one line a step:";
-  for (auto [step, index] : llvm::enumerate(path)) {
-    int32_t beforeIndex = path[(step + 1) % path.size()];
-    const Event &event = graph.events()[index], &before = graph.events()[beforeIndex];
-    Location loc = before.by.access->op->getLoc();
-    if (event.previous == beforeIndex)
-      diag.attachNote(loc) << "comes after "
-                           << (before.posts() ? "this post to " : "this wait for ")
-                           << describe(before.by.access->memory) << " on workgroup "
-                           << event.by.workgroup();
-    else
-      diag.attachNote(loc) << describe(event.by.access->memory) << " is posted here by "
-                           << graph.where(before) << ", which";
+  auto eventAt = [&](size_t step) { return graph.events()[path[step % path.size()]]; };
+  Event wait = eventAt(0);
+  const MemoryAccess &start = *wait.by.access;
+  InFlightDiagnostic diag = start.op->emitError()
+                            << "this wait would never end: " << graph.where(wait) << " waits for "
+                            << describe(start.memory) << " in a circle, one line for each post:";
+  for (size_t step = 1; step < path.size(); ++step) {
+    Event post = eventAt(step);
+    while (eventAt(step).previous == path[(step + 1) % path.size()])
+      ++step;
+    Event before = eventAt(step);
+    diag.attachNote(post.by.access->op->getLoc())
+        << describe(post.by.access->memory) << " is posted here by " << graph.where(post)
+        << ", after that workgroup's wait for " << describe(before.by.access->memory) << " in task "
+        << before.by.task << " of stage '" << before.by.access->stage.getName() << "'";
   }
-  diag.attachNote(start.by.access->stage.getLoc())
+  diag.attachNote(start.stage.getLoc())
       << "every workgroup walks the stages in file order; let the stage that posts come before the "
          "one that waits";
   return diag;

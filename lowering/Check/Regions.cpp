@@ -127,6 +127,16 @@ private:
     });
   }
 
+  /// "workgroups 3 to 6", or "all workgroups".
+  static std::string workgroupsText(const MemoryAccess &access) {
+    if (access.tasks >= access.ctas)
+      return "all workgroups";
+    int64_t last = (access.base + access.tasks - 1) % access.ctas;
+    if (access.tasks == 1)
+      return ("workgroup " + Twine(last)).str();
+    return ("workgroups " + Twine(access.base) + " to " + Twine(last)).str();
+  }
+
   LogicalResult reportUnwritten(const Execution &read, int64_t element) {
     InFlightDiagnostic diag = read.access->op->emitError()
                               << taskText(read) << " reads element [" << indexText(shape, element)
@@ -137,8 +147,11 @@ private:
       if (!write->writes)
         continue;
       anyWrite = true;
-      diag.attachNote(write->op->getLoc())
-          << "stage '" << write->stage.getName() << "' writes it here, on its own workgroups";
+      Diagnostic &note = diag.attachNote(write->op->getLoc())
+                         << "stage '" << write->stage.getName() << "' writes it here, on "
+                         << workgroupsText(*write);
+      if (write->base != read.access->base || write->tasks != read.access->tasks)
+        note << "; stages of the same base and number of tasks have the same workgroups";
     }
     if (!anyWrite)
       diag.attachNote(region.getLoc()) << "declared here; no stage writes it";

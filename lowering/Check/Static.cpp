@@ -99,7 +99,7 @@ static LogicalResult checkTensor(Operation *op, RankedTensorType tensor) {
   int64_t words = llvm::divideCeil(llvm::divideCeil(tensor.getNumElements(), threads) * bits, 32);
   if (words > kMaxWordsOfThread)
     return op->emitError() << "expected tensors of at most " << kMaxWordsOfThread
-                           << " registers a thread (gfx950), but " << tensor << " takes " << words
+                           << " registers per thread (gfx950), but " << tensor << " takes " << words
                            << " with " << threads << " threads; use smaller tiles";
   return success();
 }

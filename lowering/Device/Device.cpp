@@ -2,6 +2,7 @@
 #include "dialect/Exprs.h"
 #include "dialect/Mono.h"
 #include "dialect/target/Gfx950.h"
+#include "lowering/Device/Defined.h"
 #include "lowering/Device/Emitter.h"
 #include "lowering/Manifest.h"
 #include "lowering/Passes.h"
@@ -89,6 +90,7 @@ struct DevicePass : mono::impl::DevicePassBase<DevicePass> {
       gpu::GPUFuncOp func = createKernel(builder, schedule);
       if (failed(Emitter(schedule, func, watchdog, markers, skipBarrier).emit()))
         return signalPassFailure();
+      defineValues(func);
       schedule.erase();
     }
   }

@@ -6,10 +6,11 @@
 
 namespace mono {
 
-Distribution::Distribution(mlir::RankedTensorType type, int64_t threads, int64_t least)
+Distribution::Distribution(mlir::RankedTensorType type, int64_t threads, int64_t least,
+                           int64_t most)
     : elements(type.getNumElements()), columns(type.getRank() ? type.getShape().back() : 1),
       width(std::max<int64_t>(least, columns % 2 == 0 ? 2 : 1)), threads(threads) {
-  while (width < 8 && columns % (2 * width) == 0 && elements >= 2 * width * threads)
+  while (2 * width <= most && columns % (2 * width) == 0 && elements >= 2 * width * threads)
     width *= 2;
   chunks = llvm::divideCeil(elements, width * threads);
 }

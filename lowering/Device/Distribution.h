@@ -21,8 +21,8 @@ struct Distribution {
   /// The rule: width is the largest of 1, 2, 4, 8 that divides the last axis and leaves work for
   /// every thread; an even last axis is never cut below 2, so that a pair of bf16 stays together.
   /// Where tagged words of more elements are to be whole, `least` is the width at least; it divides
-  /// the last axis.
-  Distribution(mlir::RankedTensorType type, int64_t threads, int64_t least = 1);
+  /// the last axis. `most` is the width at most.
+  Distribution(mlir::RankedTensorType type, int64_t threads, int64_t least = 1, int64_t most = 8);
 
   int64_t elements, columns, width, threads, chunks;
 

@@ -1,6 +1,7 @@
 // Contractions: weights from memory, activations from memory or LDS, MFMA 16x16x32 bf16, and the
 // sum over the wavefronts that share the depth.
 #include "lowering/Device/Emitter.h"
+#include "lowering/Device/ProductPlan.h"
 
 #include "dialect/Exprs.h"
 #include "dialect/target/Gfx950.h"
@@ -213,7 +214,8 @@ Value Emitter::pinned(Value sum) {
 void Emitter::sumOverWaves(ContractOp op, ArrayRef<Value> sums, int64_t splitK, int64_t scratch) {
   auto result = cast<RankedTensorType>(op.getType());
   int64_t rows = result.getShape()[0], columns = result.getShape()[1];
-  int64_t elements = result.getNumElements(), rowTiles = sums.size();
+  int64_t rowStride = resultRowStride(rows, columns);
+  int64_t elements = rows * rowStride, rowTiles = sums.size();
   // Lane l holds features 4 * (l / 16) ..+ 4 of row l mod 16 of each tile (CDNA4 ISA 7.1.4).
   Value row = modulo(lane, gfx950::kMfmaN);
   SmallVector<Value> made = llvm::map_to_vector(sums, [&](Value sum) { return pinned(sum); });
@@ -222,20 +224,21 @@ void Emitter::sumOverWaves(ContractOp op, ArrayRef<Value> sums, int64_t splitK, 
     Value part = mul(modulo(wave, splitK), elements);
     Value firstColumn = add(mul(divide(wave, splitK), rowTiles * gfx950::kMfmaM),
                             mul(divide(lane, gfx950::kMfmaN), 4));
-    Value at = add(add(part, mul(row, columns)), firstColumn);
+    Value at = add(add(part, mul(row, rowStride)), firstColumn);
     for (int64_t tile = 0; tile < rowTiles; ++tile)
       ldsStore(scratch, splitK * elements, add(at, tile * gfx950::kMfmaM), made[tile]);
   });
-  setTile(op.getResult(), sumOfParts(scratch, result, splitK));
+  setTile(op.getResult(), sumOfParts(scratch, result, rowStride, splitK));
 }
 
-SmallVector<Value> Emitter::sumOfParts(int64_t scratch, RankedTensorType type, int64_t parts) {
-  int64_t elements = type.getNumElements();
+SmallVector<Value> Emitter::sumOfParts(int64_t scratch, RankedTensorType type, int64_t rowStride,
+                                       int64_t parts) {
+  int64_t elements = type.getShape()[0] * rowStride;
   willRead({scratch, parts * elements * 4});
   Distribution d = distributionOf(type);
   SmallVector<Value> chunks;
   for (int64_t chunk = 0; chunk < d.chunks; ++chunk) {
-    Value first = firstElement(d, chunk), sum;
+    Value first = inPaddedRows(firstElement(d, chunk), d.columns, rowStride), sum;
     for (int64_t part = 0; part < parts; ++part) {
       Value value = ldsLoad(scratch, type.getElementType(), parts * elements,
                             add(first, part * elements), d.width);

@@ -1,7 +1,6 @@
-// Posts and receives: tagged 8-byte words, payload in the low half, this launch's epoch in the
-// high. An aligned 8-byte access cannot tear and its tag speaks for its payload, so relaxed
-// accesses of the right scope suffice: no fence, no flag, no barrier (LLVM AMDGPUUsage, memory
-// model gfx942).
+// Posts and polls: tagged 8-byte words, payload in the low half, this launch's epoch in the high.
+// An aligned 8-byte access cannot tear and its tag speaks for its payload, so relaxed accesses of
+// the right scope suffice: no fence, no flag, no barrier (LLVM AMDGPUUsage, memory model gfx942).
 #include "lowering/Device/Emitter.h"
 
 #include "dialect/Describe.h"
@@ -16,9 +15,6 @@
 using namespace mlir;
 
 namespace mono {
-
-/// Words a thread polls in one round: more would cost registers, fewer round trips to memory.
-static constexpr int64_t kPollBatch = 16;
 
 /// System scope crosses devices, agent scope stays on one (scope bits: CDNA4 ISA 9.1.10).
 static StringRef syncScope(bool peers) { return peers ? "" : "agent"; }
@@ -95,6 +91,11 @@ Value Emitter::unpackWords(ArrayRef<Value> payloads, Type element) {
 
 Distribution Emitter::wordsOf(RankedTensorType type) const {
   return {type, threadCount, elementsOfWord(type.getElementType())};
+}
+
+Distribution Emitter::wordPairsOf(RankedTensorType type) const {
+  int64_t share = elementsOfWord(type.getElementType());
+  return {type, threadCount, share, 2 * share};
 }
 
 /// Codes whose words lie across threads are put together in LDS.
@@ -178,127 +179,6 @@ SmallVector<Value> Emitter::poll(MailboxOp mailbox, Value slot, ArrayRef<Value> 
   return llvm::map_to_vector(loop.getResults(), [&](Value word) -> Value {
     return arith::TruncIOp::create(b, i32, word);
   });
-}
-
-SmallVector<Value> Emitter::pollAll(MailboxOp mailbox, Value slot, ArrayRef<Value> words) {
-  SmallVector<Value> payloads;
-  for (size_t i = 0; i < words.size(); i += kPollBatch)
-    llvm::append_range(
-        payloads,
-        poll(mailbox, slot, words.slice(i, std::min<size_t>(kPollBatch, words.size() - i))));
-  return payloads;
-}
-
-LogicalResult Emitter::emitReceiveRows(ReceiveRowsOp op) {
-  auto mailbox = op.getSource().getDefiningOp<MailboxOp>();
-  auto region = op.getRegion().getDefiningOp<RegionOp>();
-  int64_t columns = staticValues(mailbox.getShape()).back(), mailboxRows = rowsOf(op.getSource());
-  Type element = mailbox.getElement();
-  int64_t count = cast<RankedTensorType>(op.getRows().getType()).getNumElements();
-  auto type = RankedTensorType::get({count, columns}, element);
-  Distribution d = wordsOf(type);
-  int64_t indices = inLds(op.getRows(), scratchOf(op));
-  willRead({indices, count * 4});
-  Value slot = ownSlot(mailbox);
-  int64_t perChunk = d.width / elementsOfWord(element);
-
-  // A row outside the mailbox waits for the last one, which comes too, and is zero.
-  SmallVector<Value> words, valid;
-  for (int64_t chunk = 0; chunk < d.chunks; ++chunk) {
-    auto [row, column] = rowAndColumn(firstElement(d, chunk), columns, indices, count);
-    Value last = constantI32(mailboxRows - 1);
-    valid.push_back(arith::CmpIOp::create(b, arith::CmpIPredicate::ule, row, last));
-    Value clamped =
-        arith::IndexCastUIOp::create(b, b.getIndexType(), arith::MinUIOp::create(b, row, last));
-    Value at = divide(add(mul(clamped, columns), column), elementsOfWord(element));
-    for (int64_t i = 0; i < perChunk; ++i)
-      words.push_back(add(at, i));
-  }
-  SmallVector<Value> payloads = pollAll(mailbox, slot, words);
-  auto chunkOfWords = VectorType::get({d.width}, element);
-  Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(chunkOfWords)));
-  SmallVector<Value> chunks;
-  for (int64_t chunk = 0; chunk < d.chunks; ++chunk) {
-    Value value = unpackWords(ArrayRef(payloads).slice(chunk * perChunk, perChunk), element);
-    chunks.push_back(arith::SelectOp::create(b, valid[chunk], value, zero));
-  }
-  hazards.recordReceive();
-  storeToRegion(region, d, chunks);
-  return success();
-}
-
-LogicalResult Emitter::emitReceive(ReceiveOp op) {
-  auto mailbox = op.getSource().getDefiningOp<MailboxOp>();
-  Type element = mailbox.getElement(), f32 = b.getF32Type();
-  SmallVector<int64_t> sizes = op.getStaticSizes();
-  SmallVector<int64_t> strides = stridesOf(staticValues(mailbox.getShape()));
-  int64_t terms = op.getSum() ? sizes.front() : 1;
-  ArrayRef<int64_t> shape = ArrayRef(sizes).drop_front(op.getSum() ? 1 : 0);
-  auto type = RankedTensorType::get(shape, element);
-  Distribution d = wordsOf(type);
-  SmallVector<Value> offsets = evaluate(op.getOffsets(), op.getOffsetArgs());
-  Value slot = ownSlot(mailbox);
-  int64_t words = d.width / elementsOfWord(element);
-
-  auto region = op.getRegion() ? op.getRegion().getDefiningOp<RegionOp>() : RegionOp();
-  if (region)
-    willWrite(rangeOf(region));
-  SmallVector<Value> results;
-  /// Turns the payloads of one chunk into its value.
-  auto finish = [&](int64_t chunk, ArrayRef<Value> payloads) {
-    if (region) {
-      forOwners(d, chunk,
-                [&](Value first) { storeToRegion(region, first, unpackWords(payloads, element)); });
-      return;
-    }
-    if (!op.getSum()) {
-      results.push_back(unpackWords(payloads, element));
-      return;
-    }
-    // Rising order of the first axis: every rank adds alike.
-    Value sum;
-    for (int64_t term = 0; term < terms; ++term) {
-      Value value = unpackWords(payloads.slice(term * words, words), element);
-      if (element != f32)
-        value = arith::ExtFOp::create(b, VectorType::get({d.width}, f32), value);
-      sum = sum ? arith::AddFOp::create(b, sum, value) : value;
-    }
-    results.push_back(sum);
-  };
-
-  /// Words of a chunk whose first element is `first`, term by term.
-  auto addWords = [&](Value first, SmallVectorImpl<Value> &indices) {
-    Value at = divide(address(offsets, unflatten(first, shape), strides), elementsOfWord(element));
-    for (int64_t term = 0; term < terms; ++term)
-      for (int64_t i = 0; i < words; ++i)
-        indices.push_back(add(at, term * strides.front() / elementsOfWord(element) + i));
-  };
-
-  // As many full chunks at a time as fit a round; a chunk that some threads have no part of alone.
-  int64_t perRound = std::max<int64_t>(1, kPollBatch / (terms * words));
-  for (int64_t chunk = 0; chunk < d.chunks;) {
-    if (!d.full(chunk)) {
-      SmallVector<Type> types(terms * words, b.getI32Type());
-      SmallVector<Value> payloads = ownersOrZero(d, chunk, types, [&](Value first) {
-        SmallVector<Value> indices;
-        addWords(first, indices);
-        return pollAll(mailbox, slot, indices);
-      });
-      finish(chunk++, payloads);
-      continue;
-    }
-    int64_t begin = chunk;
-    SmallVector<Value> indices;
-    for (; chunk < d.chunks && d.full(chunk) && chunk - begin < perRound; ++chunk)
-      addWords(firstElement(d, chunk), indices);
-    SmallVector<Value> payloads = pollAll(mailbox, slot, indices);
-    for (int64_t done = begin; done < chunk; ++done)
-      finish(done, ArrayRef(payloads).slice((done - begin) * terms * words, terms * words));
-  }
-  hazards.recordReceive();
-  if (op.getResult())
-    setTile(op.getResult(), std::move(results));
-  return success();
 }
 
 } // namespace mono

@@ -14,13 +14,18 @@ void Emitter::gatherElements(Value result, Value source, int64_t scratch, bool c
                              function_ref<SmallVector<Value>(ArrayRef<Value>)> from) {
   auto type = cast<RankedTensorType>(result.getType());
   auto sourceType = cast<RankedTensorType>(source.getType());
-  SmallVector<int64_t> strides = stridesOf(sourceType.getShape());
-  int64_t home = inLds(source, scratch);
-  willRead({home, ldsBytes(sourceType)});
+  // Rows with padding may stay where they are.
+  int64_t padding = tile(source).padding;
+  int64_t home = padding ? *tile(source).home : inLds(source, scratch);
+  SmallVector<int64_t> padded(sourceType.getShape());
+  if (padding)
+    padded.back() += padding;
+  SmallVector<int64_t> strides = stridesOf(padded);
+  willRead({home, ldsBytes(sourceType.clone(padded))});
   Distribution d = distributionOf(type);
   auto load = [&](Value linear, int64_t width) {
     Value at = address({}, from(unflatten(linear, type.getShape())), strides);
-    return ldsLoad(home, type.getElementType(), sourceType.getNumElements(), at, width);
+    return ldsLoad(home, type.getElementType(), llvm::product_of(padded), at, width);
   };
   SmallVector<Value> chunks;
   for (int64_t chunk = 0; chunk < d.chunks; ++chunk) {
@@ -112,6 +117,12 @@ LogicalResult Emitter::emitReshape(Operation *op) {
   if (distributionOf(from).width == distributionOf(to).width) {
     Tile moved = tile(source);
     moved.type = to;
+    // Rows of another length have no padding where these do.
+    if (moved.padding) {
+      moved.chunks = llvm::to_vector(inRegisters(source));
+      moved.home.reset();
+      moved.padding = 0;
+    }
     tiles[result] = std::move(moved);
   } else {
     setTile(result, inLds(source, scratchOf(op)));

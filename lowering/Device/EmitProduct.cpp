@@ -33,6 +33,7 @@ static constexpr int64_t kTransposeShare = 4;
 ProductPlan::ProductPlan(int64_t rows, int64_t columns, int64_t depth, int64_t waves)
     : rows(rows), columns(columns), rowTiles(llvm::divideCeil(rows, kTileSide)),
       columnTiles(llvm::divideCeil(columns, kTileSide)) {
+  rowStride = resultRowStride(rows, columns);
   int64_t tiles = rowTiles * columnTiles, allSteps = depth / gfx950::kMfmaK;
   block = largestDivisor(columnTiles, std::min(kMaxBlock, tiles / waves));
   parts = largestDivisor(allSteps, waves / tiles);
@@ -215,10 +216,10 @@ Value ProductEmitter::loadTransposed(Value tile, Value depth) {
 /// Lane l holds columns 4 * (l / 16) ..+ 4 of row l mod 16 of the tile (CDNA4 ISA 7.1.4).
 void ProductEmitter::store(Value part, Value rowTile, Value columnTile, Value sum) {
   int64_t share = cast<VectorType>(sum.getType()).getNumElements(),
-          elements = plan.rows * plan.columns;
+          elements = plan.rows * plan.rowStride;
   Value row = e.add(e.mul(rowTile, kTileSide), laneRow);
   Value column = e.add(e.mul(columnTile, kTileSide), e.mul(laneGroup, share));
-  Value at = e.add(e.mul(part, elements), e.add(e.mul(row, plan.columns), column));
+  Value at = e.add(e.mul(part, elements), e.add(e.mul(row, plan.rowStride), column));
   // Rows of a multiple of 4 columns are stored four at a time, others one by one.
   int64_t width = plan.columns % share == 0 ? share : 1;
   e.guard(e.lessThan(row, plan.rows), [&] {
@@ -234,11 +235,13 @@ void ProductEmitter::store(Value part, Value rowTile, Value columnTile, Value su
 LogicalResult Emitter::emitProduct(ProductOp op) {
   ProductEmitter product(*this, op);
   product.emit();
-  int64_t scratch = product.scratchOffset(), parts = product.shares().parts;
-  if (parts == 1)
-    setTile(op.getResult(), scratch);
+  auto type = cast<RankedTensorType>(op.getType());
+  int64_t scratch = product.scratchOffset();
+  const ProductPlan &plan = product.shares();
+  if (plan.parts == 1)
+    setTile(op.getResult(), scratch, plan.rowStride - plan.columns);
   else
-    setTile(op.getResult(), sumOfParts(scratch, cast<RankedTensorType>(op.getType()), parts));
+    setTile(op.getResult(), sumOfParts(scratch, type, plan.rowStride, plan.parts));
   return success();
 }
 

@@ -62,7 +62,6 @@ SmallVector<Value> Emitter::multiplyWidened(ContractOp op, ScaledStream &stream,
                                             ActivationRow row, ValueRange weights,
                                             ValueRange sums) {
   auto region = op.getSource().getDefiningOp<RegionOp>();
-  auto bf16x8 = VectorType::get({8}, b.getBF16Type());
   bool fp4 = isa<Float4E2M1FNType>(stream.op.getSource().getDefiningOp<OperandOp>().getElement());
   SmallVector<Value> offsets = evaluate(op.getOffsets(), op.getOffsetArgs());
   // Lane l supplies activation row l mod 16 and, like the weights, share l / 16 of each piece.
@@ -70,7 +69,6 @@ SmallVector<Value> Emitter::multiplyWidened(ContractOp op, ScaledStream &stream,
   Value depth = add(mul(modulo(tile, stream.tilesPerGroup), stream.depth),
                     mul(divide(lane, gfx950::kMfmaN), pieceDepth / 4));
   Value at = address(offsets, {row.row, depth}, {region.getRowStride(), 1});
-  Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(bf16x8)));
   Value one = arith::ConstantOp::create(b, b.getF32FloatAttr(1));
 
   SmallVector<Value> result(sums), factors;
@@ -80,8 +78,6 @@ SmallVector<Value> Emitter::multiplyWidened(ContractOp op, ScaledStream &stream,
     int64_t piece = step / stepsOfPiece, within = step % stepsOfPiece;
     Value activation = ldsLoad(*region.getOffset(), b.getBF16Type(), region.getBytes() / 2,
                                add(at, piece * pieceDepth + 8 * within), 8);
-    if (row.valid)
-      activation = arith::SelectOp::create(b, row.valid, activation, zero);
     for (auto [tileRow, sum] : llvm::enumerate(result))
       sum = amdgpu::MFMAOp::create(
           b, sum.getType(), /*m=*/16, /*n=*/16, /*k=*/32, /*blocks=*/1,
@@ -108,9 +104,8 @@ Value Emitter::activationScale(ContractOp op, ScaledStream &stream, Value tile, 
     block = add(block, divide(lane, gfx950::kMfmaN));
   Value at = address({offsets[0], divide(offsets[1], columns)}, {row.row, block},
                      {scales.getRowStride(), 1});
-  Value scale = vector::ExtractOp::create(
+  return vector::ExtractOp::create(
       b, ldsLoad(*scales.getOffset(), b.getI32Type(), scales.getBytes() / 4, at, 1), int64_t(0));
-  return row.valid ? arith::SelectOp::create(b, row.valid, scale, constantI32(0)) : scale;
 }
 
 SmallVector<Value> Emitter::multiplyCodes(ContractOp op, ScaledStream &stream, Value tile,
@@ -127,10 +122,6 @@ SmallVector<Value> Emitter::multiplyCodes(ContractOp op, ScaledStream &stream, V
     return ldsLoad(*region.getOffset(), i32, region.getBytes() / 4, add(at, bytes / 4), 4);
   };
   Value codes = joined(b, half(0), half(stream.depth / 2));
-  if (row.valid) {
-    Value zeros = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(codes.getType())));
-    codes = arith::SelectOp::create(b, row.valid, codes, zeros);
-  }
   // Scales of blocks come after the sum: two zeros make MFMA take none.
   bool isBlocks = stream.op.hasBlockScales();
   Value none = constantI32(0), scale = none;
@@ -154,21 +145,21 @@ SmallVector<Value> Emitter::multiplyCodes(ContractOp op, ScaledStream &stream, V
   return result;
 }
 
-SmallVector<Value> Emitter::multiplyTile(ContractOp op, ScaledStream &stream, Value tile,
-                                         std::optional<int64_t> map, ValueRange weights,
-                                         ValueRange sums) {
-  ActivationRow row = activationRow(op, stream, tile, map);
-  auto multiply = [&](ValueRange from) {
-    return op.getScales() ? multiplyCodes(op, stream, tile, row, weights, from)
-                          : multiplyWidened(op, stream, tile, row, weights, from);
-  };
-  if (!stream.op.hasBlockScales())
-    return multiply(sums);
+SmallVector<Value> Emitter::multiplyByFormat(ContractOp op, ScaledStream &stream, Value tile,
+                                             ActivationRow row, ValueRange weights,
+                                             ValueRange sums) {
+  return op.getScales() ? multiplyCodes(op, stream, tile, row, weights, sums)
+                        : multiplyWidened(op, stream, tile, row, weights, sums);
+}
+
+SmallVector<Value> Emitter::multiplyBlock(ContractOp op, ScaledStream &stream, Value tile,
+                                          ActivationRow row, ValueRange weights, ValueRange sums) {
   // Codes alone first. Lane l holds columns of row l mod 16, whose activations have one scale.
   auto type = cast<VectorType>(sums[0].getType());
   auto wide = [&](Value scale) -> Value { return vector::BroadcastOp::create(b, type, scale); };
   Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(type)));
-  SmallVector<Value> result = multiply(SmallVector<Value>(sums.size(), zero));
+  SmallVector<Value> result =
+      multiplyByFormat(op, stream, tile, row, weights, SmallVector<Value>(sums.size(), zero));
   Value ofRow;
   if (op.getScales())
     ofRow =
@@ -178,6 +169,21 @@ SmallVector<Value> Emitter::multiplyTile(ContractOp op, ScaledStream &stream, Va
       part = arith::MulFOp::create(b, part, ofRow);
     part = math::FmaOp::create(b, part, wide(scale), sum);
   }
+  return result;
+}
+
+SmallVector<Value> Emitter::multiplyTile(ContractOp op, ScaledStream &stream, Value tile,
+                                         std::optional<int64_t> map, ValueRange weights,
+                                         ValueRange sums) {
+  ActivationRow row = activationRow(op, stream, tile, map);
+  SmallVector<Value> result = stream.op.hasBlockScales()
+                                  ? multiplyBlock(op, stream, tile, row, weights, sums)
+                                  : multiplyByFormat(op, stream, tile, row, weights, sums);
+  // A lane holds columns of one row of the result: it drops the sums of a group that the row has no
+  // part in. Zeros as its activations would cost more and let NaN and infinite weights through.
+  if (row.valid)
+    for (auto [with, without] : llvm::zip_equal(result, sums))
+      with = arith::SelectOp::create(b, row.valid, with, without);
   return result;
 }
 
@@ -195,8 +201,6 @@ LogicalResult Emitter::emitScaledContract(ContractOp op) {
   }
   if (op.getScales())
     reads.push_back(rangeOf(op.getScales().getDefiningOp<RegionOp>()));
-  if (stream.list)
-    reads.push_back({*stream.list, stream.op.getGroupCount() * 4});
   willTouch(reads, {});
 
   auto sumType = VectorType::get({4}, b.getF32Type());
@@ -204,7 +208,8 @@ LogicalResult Emitter::emitScaledContract(ContractOp op) {
   SmallVector<Value> carried(stream.rowTiles, zero);
   llvm::append_range(carried, stream.inFlight);
   int64_t perSlot = (stream.pieces + 1) * stream.rowTiles, stride = splitK * stream.window;
-  // Each slot of the window is multiplied and filled again, so that nothing in flight moves.
+  // Each slot of the window is multiplied and filled again, so that nothing in flight moves. The
+  // scheduler would rather fill all of them behind the last one.
   auto loop = scf::ForOp::create(
       b, modulo(wave, splitK), stream.end, constant(stride), carried,
       [&](OpBuilder &, Location, Value first, ValueRange args) {
@@ -221,6 +226,7 @@ LogicalResult Emitter::emitScaledContract(ContractOp op) {
               [&](OpBuilder &, Location) { scf::YieldOp::create(b, sums); });
           sums.assign(multiplied.getResults().begin(), multiplied.getResults().end());
           issueScaled(stream, add(tile, stride), next);
+          ROCDL::SchedBarrier::create(b, /*mask=*/0);
         }
         llvm::append_range(sums, next);
         scf::YieldOp::create(b, sums);

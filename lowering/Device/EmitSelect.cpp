@@ -41,8 +41,9 @@ public:
           Value best = left.front();
           for (Value candidate : left.drop_front())
             best = arith::MaxUIOp::create(b, best, candidate);
-          for (int64_t distance = gfx950::kWaveSize / 2; distance > 0; distance /= 2)
-            best = arith::MaxUIOp::create(b, best, exchange(best, distance));
+          best = combineLanes(b, best, 1, gfx950::kWaveSize, [&](Value x, Value y) -> Value {
+            return arith::MaxUIOp::create(b, x, y);
+          });
           SmallVector<Value> next;
           for (Value candidate : left) {
             Value taken = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, candidate, best);
@@ -73,20 +74,6 @@ private:
   Value constant(int64_t value) { return arith::ConstantIntOp::create(b, i32, value); }
   Value wide(int64_t value) { return arith::ConstantIntOp::create(b, i64, value); }
   Value index(int64_t value) { return arith::ConstantIndexOp::create(b, value); }
-
-  /// The 64-bit value of the lane `distance` away.
-  Value exchange(Value value, int64_t distance) {
-    auto shuffle = [&](Value half) -> Value {
-      return gpu::ShuffleOp::create(b, half, constant(distance), constant(gfx950::kWaveSize),
-                                    gpu::ShuffleMode::XOR)
-          .getShuffleResult();
-    };
-    Value low = shuffle(arith::TruncIOp::create(b, i32, value));
-    Value high =
-        shuffle(arith::TruncIOp::create(b, i32, arith::ShRUIOp::create(b, value, wide(32))));
-    Value wideHigh = arith::ShLIOp::create(b, arith::ExtUIOp::create(b, i64, high), wide(32));
-    return arith::OrIOp::create(b, wideHigh, arith::ExtUIOp::create(b, i64, low));
-  }
 
   ImplicitLocOpBuilder &b;
   Type i32, i64;

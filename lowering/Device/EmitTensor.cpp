@@ -1,8 +1,8 @@
 // Upstream ops on tensors: elementwise maths thread by thread, reductions and broadcasts through
 // lanes and LDS.
 #include "lowering/Device/Emitter.h"
+#include "lowering/Device/Lanes.h"
 
-#include "dialect/target/Gfx950.h"
 #include "lowering/Place/Scratch.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
@@ -42,24 +42,36 @@ static Value emitScalars(ImplicitLocOpBuilder &b, Operation *op, ArrayRef<Value>
   return vector::FromElementsOp::create(b, type, elements);
 }
 
-/// Conversions the target has no instruction or no choice for.
-static LogicalResult verifyConversion(Operation *op) {
-  auto truncation = dyn_cast<arith::TruncFOp>(op);
-  if (truncation && truncation.getRoundingmode().value_or(arith::RoundingMode::to_nearest_even) !=
-                        arith::RoundingMode::to_nearest_even)
-    return op->emitError() << "expected rounding to nearest even, as kernels round, but got '"
-                           << arith::stringifyRoundingMode(*truncation.getRoundingmode()) << "'";
-  for (Type type : {op->getOperand(0).getType(), op->getResult(0).getType()})
-    if (Type element = getElementTypeOrSelf(type); element.getIntOrFloatBitWidth() < 16)
-      return op->emitError() << "'" << op->getName() << "' has no code for " << element
-                             << "; arith.scaling_truncf makes f8E4M3FN, and mono.contract takes "
-                                "codes as they are";
+/// Rounding the target has no instruction for.
+static LogicalResult verifyRounding(arith::TruncFOp op) {
+  auto mode = op.getRoundingmode().value_or(arith::RoundingMode::to_nearest_even);
+  if (mode == arith::RoundingMode::to_nearest_even)
+    return success();
+  return op->emitError() << "expected rounding to nearest even, as kernels round, but got '"
+                         << arith::stringifyRoundingMode(mode) << "'";
+}
+
+/// Codes are moved and multiplied by MFMA, not computed with.
+static LogicalResult verifyArithmetic(Operation *op) {
+  if (isa<arith::BitcastOp, arith::SelectOp, arith::ScalingTruncFOp>(op) ||
+      op->hasTrait<OpTrait::ConstantLike>())
+    return success();
+  for (TypeRange types : {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
+    for (Type type : types)
+      if (auto element = dyn_cast<FloatType>(getElementTypeOrSelf(type));
+          element && element.getWidth() < 16)
+        return op->emitError() << "'" << op->getName() << "' has no code for " << element
+                               << "; arith.scaling_truncf makes f8E4M3FN, and mono.contract takes "
+                                  "codes as they are";
   return success();
 }
 
 /// Functions of a library that has f32 only.
 static LogicalResult verifyFunction(Operation *op) {
   Type element = getElementTypeOrSelf(op->getOperand(0).getType());
+  if (element.isIndex())
+    return op->emitError() << "'" << op->getName()
+                           << "' has code for i8 to i64, but got index; arith.index_cast makes i32";
   if (element.isF32() || isa<IntegerType>(element) ||
       isa<math::AbsFOp, math::CopySignOp, math::FmaOp, math::IsNaNOp, math::IsFiniteOp>(op))
     return success();
@@ -68,11 +80,15 @@ static LogicalResult verifyFunction(Operation *op) {
 }
 
 LogicalResult Emitter::verifyHasCode(Operation *op) {
-  if (isa<arith::TruncFOp, arith::ExtFOp>(op))
-    return verifyConversion(op);
+  bool isMath = isa_and_present<math::MathDialect>(op->getDialect());
+  bool isArith = isa_and_present<arith::ArithDialect>(op->getDialect());
+  if ((isMath || isArith) && failed(verifyArithmetic(op)))
+    return failure();
+  if (auto truncation = dyn_cast<arith::TruncFOp>(op))
+    return verifyRounding(truncation);
   if (isa<arith::RemFOp>(op))
     return op->emitError() << "'arith.remf' has no code on gfx950; x - trunc(x / y) * y has";
-  if (op->getName().getDialectNamespace() != math::MathDialect::getDialectNamespace())
+  if (!isMath)
     return success();
   if (isa<math::AbsFOp, math::AbsIOp, math::CopySignOp, math::CountLeadingZerosOp,
           math::CountTrailingZerosOp, math::CtPopOp, math::ErfOp, math::ErfcOp, math::ExpOp,
@@ -82,21 +98,10 @@ LogicalResult Emitter::verifyHasCode(Operation *op) {
   return op->emitError() << "'" << op->getName()
                          << "' has no code on gfx950; math has absf, absi, copysign, ctlz, cttz, "
                             "ctpop, erf, erfc, exp, fma, isfinite, isnan, log, round, roundeven, "
-                            "rsqrt, sqrt, tanh and trunc there";
-}
-
-/// Integer ops that are undefined for some divisors.
-static bool isDivision(Operation *op) {
-  return isa<arith::DivUIOp, arith::DivSIOp, arith::RemUIOp, arith::RemSIOp, arith::CeilDivUIOp,
-             arith::CeilDivSIOp, arith::FloorDivSIOp>(op);
-}
-
-Value Emitter::ownersOrOne(const Distribution &d, int64_t chunk, Value value) {
-  if (d.full(chunk))
-    return value;
-  Value owner = lessThan(mul(add(thread, chunk * d.threads), d.width), d.elements);
-  TypedAttr one = b.getOneAttr(value.getType());
-  return arith::SelectOp::create(b, owner, value, arith::ConstantOp::create(b, one));
+                            "rsqrt, sqrt, tanh and trunc there"
+                         << (isa<math::SinOp, math::CosOp, math::TanOp, math::SincosOp>(op)
+                                 ? "; angles come as a table of the caller (@rope_angles)"
+                                 : "");
 }
 
 LogicalResult Emitter::emitElementwise(Operation *op) {
@@ -113,8 +118,6 @@ LogicalResult Emitter::emitElementwise(Operation *op) {
     SmallVector<Value> inputs;
     for (auto [operand, values] : llvm::zip_equal(op->getOperands(), operands))
       inputs.push_back(values.empty() ? scalars.lookup(operand) : values[chunk]);
-    if (isDivision(op))
-      inputs[1] = ownersOrOne(d, chunk, inputs[1]);
     if (op->getDialect()->getNamespace() == "math" && op->getNumResults() == 1) {
       results.front().push_back(emitScalars(b, op, inputs, cast<VectorType>(types.front())));
       continue;
@@ -277,25 +280,21 @@ void Emitter::reduceAcrossLanes(linalg::ReduceOp op, Value init, int64_t scratch
   int64_t rowCount = d.elements / d.columns;
   int64_t partials = rowCount * rows.waves;
   SmallVector<Value> chunks(inRegisters(op.getInputs().front()));
+  // All sums, then all stores: what waits for one chunk's lanes does the next one's work.
+  SmallVector<Value> sums = llvm::map_to_vector(chunks, [&](Value values) {
+    return combineLanes(b, withinThread(op, values), 1, rows.lanes,
+                        [&](Value mine, Value other) { return combine(op, b, other, mine); });
+  });
   willWrite({scratch, partials * 4});
-  for (auto [chunk, values] : llvm::enumerate(chunks)) {
-    Value sum = withinThread(op, values);
-    for (int64_t distance = rows.lanes / 2; distance > 0; distance /= 2) {
-      Value other = gpu::ShuffleOp::create(b, sum, constantI32(distance),
-                                           constantI32(gfx950::kWaveSize), gpu::ShuffleMode::XOR)
-                        .getShuffleResult();
-      sum = combine(op, b, other, sum);
-    }
-    forOwners(d, chunk, [&](Value first) {
-      // The first lane of a row's share speaks for it.
-      Value speaker =
-          arith::CmpIOp::create(b, arith::CmpIPredicate::eq, modulo(lane, rows.lanes), constant(0));
-      guard(speaker, [&] {
-        Value share = divide(first, rows.lanes * d.width);
-        ldsStore(scratch, partials, share, single(sum));
+  // The first lane of a row's share speaks for it.
+  Value speaker =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, modulo(lane, rows.lanes), constant(0));
+  guard(speaker, [&] {
+    for (auto [chunk, sum] : llvm::enumerate(sums))
+      forOwners(d, chunk, [&, sum = sum](Value first) {
+        ldsStore(scratch, partials, divide(first, rows.lanes * d.width), single(sum));
       });
-    });
-  }
+  });
   foldRows(op, init, scratch, rows.waves, scratch + partials * 4);
 }
 

@@ -63,6 +63,15 @@ static uint32_t lastTag(ScheduleOp schedule) {
   return UINT32_MAX / turn * turn;
 }
 
+/// An empty asm hides that this is the same value.
+static Value hidden(ImplicitLocOpBuilder &b, Value value, StringRef constraints) {
+  return LLVM::InlineAsmOp::create(b, value.getType(), ValueRange{value}, "", constraints,
+                                   /*has_side_effects=*/false, /*is_align_stack=*/false,
+                                   LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(),
+                                   ArrayAttr())
+      .getRes();
+}
+
 void Emitter::emitPrologue() {
   threadId = toI32(gpu::ThreadIdOp::create(b, gpu::Dimension::x));
   cta = gpu::BlockIdOp::create(b, gpu::Dimension::x);
@@ -75,6 +84,10 @@ void Emitter::emitPrologue() {
   peerTable = args[1];
   epochs = args[2];
   rank = arith::IndexCastUIOp::create(b, b.getIndexType(), args[3]);
+  kernelArguments = LLVM::CallIntrinsicOp::create(
+                        b, LLVM::LLVMPointerType::get(b.getContext(), 4),
+                        b.getStringAttr("llvm.amdgcn.kernarg.segment.ptr"), ValueRange{})
+                        .getResult(0);
   if (func.getNumWorkgroupAttributions())
     arena = func.getWorkgroupAttributions().front();
 
@@ -82,13 +95,19 @@ void Emitter::emitPrologue() {
   auto pointer = LLVM::LLVMPointerType::get(b.getContext(), 1);
   epochWord =
       LLVM::GEPOp::create(b, pointer, b.getI32Type(), epochs, ArrayRef<LLVM::GEPArg>{toI64(cta)});
-  Value finished = LLVM::LoadOp::create(b, b.getI32Type(), epochWord, /*alignment=*/4,
-                                        /*isVolatile=*/false, /*isNonTemporal=*/false,
-                                        /*isInvariant=*/false, /*isInvariantGroup=*/false,
-                                        LLVM::AtomicOrdering::monotonic, "agent");
-  Value more = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, finished,
+  finished = LLVM::LoadOp::create(b, b.getI32Type(), epochWord, /*alignment=*/4,
+                                  /*isVolatile=*/false, /*isNonTemporal=*/false,
+                                  /*isInvariant=*/false, /*isInvariantGroup=*/false,
+                                  LLVM::AtomicOrdering::monotonic, "agent");
+}
+
+void Emitter::readTag() {
+  // Hidden, or LLVM would count up where the word was loaded, and wait for it in front of the first
+  // weights.
+  Value last = hidden(b, finished, "=v,0");
+  Value more = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, last,
                                      constantI32(int32_t(lastTag(schedule))));
-  Value next = arith::AddIOp::create(b, finished, constantI32(1));
+  Value next = arith::AddIOp::create(b, last, constantI32(1));
   tag = readFirstLane(arith::SelectOp::create(b, more, next, constantI32(1)));
 }
 
@@ -102,6 +121,7 @@ void Emitter::locateThread(Value id) {
 
 void Emitter::emitEpilogue() {
   locateThread(threadId);
+  readTag();
   // No wavefront may advance the epoch before all have read it.
   barrier();
   Value first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, constant(0));
@@ -111,15 +131,6 @@ void Emitter::emitEpilogue() {
                           LLVM::AtomicOrdering::monotonic, "agent");
   });
   gpu::ReturnOp::create(b);
-}
-
-/// An empty asm hides that this is the same value.
-static Value hidden(ImplicitLocOpBuilder &b, Value value, StringRef constraints) {
-  return LLVM::InlineAsmOp::create(b, value.getType(), ValueRange{value}, "", constraints,
-                                   /*has_side_effects=*/false, /*is_align_stack=*/false,
-                                   LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(),
-                                   ArrayAttr())
-      .getRes();
 }
 
 LogicalResult Emitter::emitStage(StageOp stage) {
@@ -183,6 +194,7 @@ LogicalResult Emitter::emitBody(StageOp stage, Value task) {
   scalars[stage.getBody().getArgument(0)] = task;
   if (markers)
     emitMarker(task);
+  tag = nullptr;
   gathersAhead.clear();
   emitted.clear();
   LoadsAhead ahead(stage);
@@ -240,6 +252,8 @@ void Emitter::fillEmpty(Operation *op) {
 
 LogicalResult Emitter::emitOp(Operation *op) {
   fillEmpty(op);
+  if (!tag && isa<PostOp, ReceiveOp, ReceiveRowsOp>(op))
+    readTag();
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<LoadOp>([&](auto o) { return emitLoad(o); })
       .Case<StoreOp>([&](auto o) { return emitStore(o); })
@@ -353,8 +367,14 @@ void Emitter::setTile(Value tensor, SmallVector<Value> chunks) {
   tiles[tensor] = {cast<RankedTensorType>(tensor.getType()), std::move(chunks), std::nullopt};
 }
 
-void Emitter::setTile(Value tensor, int64_t home) {
-  tiles[tensor] = {cast<RankedTensorType>(tensor.getType()), {}, home};
+void Emitter::setTile(Value tensor, int64_t home, int64_t padding) {
+  tiles[tensor] = {cast<RankedTensorType>(tensor.getType()), {}, home, padding};
+}
+
+Value Emitter::inPaddedRows(Value first, int64_t columns, int64_t rowStride) {
+  if (rowStride == columns)
+    return first;
+  return add(mul(divide(first, columns), rowStride), modulo(first, columns));
 }
 
 ArrayRef<Value> Emitter::inRegisters(Value tensor) {
@@ -362,11 +382,12 @@ ArrayRef<Value> Emitter::inRegisters(Value tensor) {
   if (!t.chunks.empty())
     return t.chunks;
   Distribution d = distributionOf(t.type);
-  willRead({*t.home, ldsBytes(t.type)});
+  int64_t rowStride = d.columns + t.padding;
+  willRead({*t.home, ldsBytes(t.type) / d.columns * rowStride});
   SmallVector<Value> chunks;
   for (int64_t chunk = 0; chunk < d.chunks; ++chunk)
-    chunks.push_back(
-        ldsLoad(*t.home, t.type.getElementType(), d.elements, firstElement(d, chunk), d.width));
+    chunks.push_back(ldsLoad(*t.home, t.type.getElementType(), d.elements / d.columns * rowStride,
+                             inPaddedRows(firstElement(d, chunk), d.columns, rowStride), d.width));
   t.chunks = std::move(chunks);
   return t.chunks;
 }
@@ -381,10 +402,11 @@ void Emitter::toLds(RankedTensorType type, ArrayRef<Value> chunks, int64_t offse
 
 int64_t Emitter::inLds(Value tensor, int64_t scratch) {
   Tile &t = tile(tensor);
-  if (t.home)
+  if (t.home && !t.padding)
     return *t.home;
-  toLds(t.type, t.chunks, scratch);
+  toLds(t.type, inRegisters(tensor), scratch);
   t.home = scratch;
+  t.padding = 0;
   return scratch;
 }
 
@@ -392,27 +414,25 @@ int64_t Emitter::inLds(Value tensor, int64_t scratch) {
 // Operands
 //===----------------------------------------------------------------------===//
 
-Value Emitter::operandMemory(OperandOp op) {
-  int64_t index = 0;
-  for (auto other : schedule.getBody().front().getOps<OperandOp>()) {
-    if (other == op)
-      break;
-    ++index;
-  }
+/// Place of an operand among the kernel's arguments.
+static int64_t indexOf(ScheduleOp schedule, OperandOp op) {
+  auto operands = schedule.getBody().front().getOps<OperandOp>();
+  return std::distance(operands.begin(), llvm::find(operands, op));
+}
+
+Value Emitter::operandPointer(OperandOp op) {
   // Read from the kernel arguments where it is needed: LLVM would load all pointers at the start,
   // and a layer has more of them than there are SGPRs to keep them in.
-  MLIRContext *context = b.getContext();
-  auto constants = LLVM::LLVMPointerType::get(context, 4),
-       global = LLVM::LLVMPointerType::get(context, 1);
-  Value arguments =
-      LLVM::CallIntrinsicOp::create(
-          b, constants, b.getStringAttr("llvm.amdgcn.kernarg.segment.ptr"), ValueRange{})
-          .getResult(0);
-  Value entry = LLVM::GEPOp::create(b, constants, b.getI8Type(), arguments,
-                                    ArrayRef<LLVM::GEPArg>{int32_t(8 * index)});
-  Value pointer = LLVM::LoadOp::create(b, global, entry, /*alignment=*/8, /*isVolatile=*/false,
-                                       /*isNonTemporal=*/false, /*isInvariant=*/true);
-  auto memref = dyn_cast<MemRefType>(func.getArgument(index).getType());
+  auto global = LLVM::LLVMPointerType::get(b.getContext(), 1);
+  Value entry = LLVM::GEPOp::create(b, kernelArguments.getType(), b.getI8Type(), kernelArguments,
+                                    ArrayRef<LLVM::GEPArg>{int32_t(8 * indexOf(schedule, op))});
+  return LLVM::LoadOp::create(b, global, entry, /*alignment=*/8, /*isVolatile=*/false,
+                              /*isNonTemporal=*/false, /*isInvariant=*/true);
+}
+
+Value Emitter::operandMemory(OperandOp op) {
+  Value pointer = operandPointer(op);
+  auto memref = dyn_cast<MemRefType>(func.getArgument(indexOf(schedule, op)).getType());
   return memref ? asMemRef(pointer, memref) : pointer;
 }
 

@@ -24,7 +24,8 @@ inline constexpr int64_t kLaneBytes = 16;
 struct Tile {
   mlir::RankedTensorType type;
   llvm::SmallVector<mlir::Value> chunks; ///< vector<width x element>, one a chunk
-  std::optional<int64_t> home;           ///< byte offset in LDS, row-major without padding
+  std::optional<int64_t> home;           ///< byte offset in LDS, row-major
+  int64_t padding = 0;                   ///< elements behind each row there
 };
 
 /// What a mono.stream has in flight.
@@ -50,7 +51,8 @@ struct ScaledStream {
   mlir::Value end;                         ///< tiles of all groups together (index)
   mlir::Value rowTile;                     ///< this wavefront's first row tile in its matrix
   mlir::Value depthOffset;                 ///< first column of the box
-  std::optional<int64_t> list;             ///< LDS offset of the list of groups
+  mlir::Value codes, scales;               ///< ptr<1>: the operands
+  llvm::SmallVector<mlir::Value> groups;   ///< list of groups (i32): 64 entries, one a lane
   llvm::SmallVector<mlir::Value> inFlight; ///< [window]: [rowTiles][pieces] vector<4xi32>,
                                            ///< [rowTiles] scales
 };
@@ -76,11 +78,15 @@ private:
   friend class ContractEmitter;
   friend class ProductEmitter;
   friend class RadixSelectEmitter;
+  friend class ReceiveEmitter;
   friend class WaveSelectEmitter;
 
   // Emitter.cpp: the frame.
   void emitPrologue();
   void emitEpilogue();
+  /// Makes `tag` for the rest of a stage: the first of its ops that needs it waits for the epoch
+  /// word, behind the loads of the weights that stand in front of it.
+  void readTag();
   /// Sets `thread`, `lane` and `wave` from the thread's number.
   void locateThread(mlir::Value id);
   mlir::LogicalResult emitStage(StageOp stage);
@@ -177,12 +183,15 @@ private:
   /// The same for one vector, from element `first` of the region, counted in rows without padding.
   void storeToRegion(RegionOp region, mlir::Value first, mlir::Value vector);
 
-  // EmitMailbox.cpp: tagged words.
+  // EmitMailbox.cpp, EmitReceive.cpp: tagged words.
   mlir::LogicalResult emitPost(PostOp op);
   mlir::LogicalResult emitReceive(ReceiveOp op);
   mlir::LogicalResult emitReceiveRows(ReceiveRowsOp op);
   /// The distribution with whole tagged words in each thread.
   Distribution wordsOf(mlir::RankedTensorType type) const;
+  /// The same with two words, 16 bytes, in each, so that neighbouring lanes poll what lies side by
+  /// side: for what goes to a region and is bound to no thread.
+  Distribution wordPairsOf(mlir::RankedTensorType type) const;
   /// The tensor's elements in that distribution.
   llvm::SmallVector<mlir::Value> inWords(mlir::Value tensor, int64_t scratch);
 
@@ -200,42 +209,64 @@ private:
 
   // EmitScaledStream.cpp: weights as codes with scales, on their way.
   mlir::LogicalResult emitScaledStream(StreamOp op);
-  /// Number of leading entries of a list in LDS that are below `bound` (index).
-  mlir::Value leadingEntries(int64_t list, int64_t count, int64_t bound);
-  /// Loads of one tile along the depth and its scales, all row tiles; nothing past the end.
+  /// Fetches the list in LDS into `stream.groups`; returns the number of its leading entries that
+  /// are below `bound` (index).
+  mlir::Value readGroups(ScaledStream &stream, int64_t list, int64_t bound);
+  /// Loads of one tile along the depth and its scales, all row tiles: [rowTiles][pieces] of codes,
+  /// and for each row tile the E8M0 scale of its columns (i8), or the scale of its block (f32).
+  /// Past the end the same number of loads, which read nothing.
   void issueScaled(ScaledStream &stream, mlir::Value tile,
                    llvm::SmallVectorImpl<mlir::Value> &into);
   /// The matrix that a tile belongs to (i64).
   mlir::Value groupOf(ScaledStream &stream, mlir::Value tile);
-  /// What this lane needs of a tile at `depth` of a matrix: [rowTiles][pieces] of codes, and for
-  /// each row tile the E8M0 scale of its columns (i8), or the scale of its block (f32).
-  llvm::SmallVector<mlir::Value> loadCodes(ScaledStream &stream, mlir::Value group,
-                                           mlir::Value depth);
-  llvm::SmallVector<mlir::Value> loadMxScales(ScaledStream &stream, mlir::Value group,
-                                              mlir::Value depth);
-  llvm::SmallVector<mlir::Value> loadBlockScales(ScaledStream &stream, mlir::Value group,
-                                                 mlir::Value depth);
+  /// Where a tile lies: matrix (i64), column, and whether there is such a tile (i1).
+  struct ScaledTile {
+    mlir::Value group, depth, within;
+  };
+  void loadCodes(ScaledStream &stream, const ScaledTile &tile,
+                 llvm::SmallVectorImpl<mlir::Value> &into);
+  void loadMxScales(ScaledStream &stream, const ScaledTile &tile,
+                    llvm::SmallVectorImpl<mlir::Value> &into);
+  void loadBlockScales(ScaledStream &stream, const ScaledTile &tile,
+                       llvm::SmallVectorImpl<mlir::Value> &into);
+  /// A matrix in memory as a buffer resource (ptr<8>), empty unless `within`.
+  struct MatrixBuffer {
+    mlir::Value resource, within;
+  };
+  /// The tile's matrix of an operand whose matrices have `bytes` each.
+  MatrixBuffer matrixBuffer(mlir::Value operand, int64_t bytes, const ScaledTile &tile);
+  /// `type` at byte `ofLane` + `ofWave` (index; the latter the same for all lanes); zeros if the
+  /// buffer is empty.
+  mlir::Value loadBuffer(const MatrixBuffer &buffer, mlir::Type type, mlir::Value ofLane,
+                         mlir::Value ofWave, int32_t cachePolicy);
 
   // EmitScaled.cpp: and multiplied.
   mlir::LogicalResult emitScaledContract(ContractOp op);
-  /// Row of the box that a lane supplies, and whether there is one (i1; null: always).
+  /// Row of the box that a lane supplies, and whether the group adds to the lane's row of the
+  /// result (i1; null: always); if not, it supplies any row.
   struct ActivationRow {
     mlir::Value row, valid;
   };
   ActivationRow activationRow(ContractOp op, ScaledStream &stream, mlir::Value tile,
                               std::optional<int64_t> map);
-  /// The scale (bits of an f32) of what this lane supplies of activations of codes; 0 for no row.
+  /// The scale (bits of an f32) of what this lane supplies of activations of codes.
   mlir::Value activationScale(ContractOp op, ScaledStream &stream, mlir::Value tile,
                               ActivationRow row);
   /// The sums with one tile's products; `weights` is what issueScaled() loaded.
   llvm::SmallVector<mlir::Value> multiplyTile(ContractOp op, ScaledStream &stream, mlir::Value tile,
                                               std::optional<int64_t> map, mlir::ValueRange weights,
                                               mlir::ValueRange sums);
-  /// The same but for scales of blocks, with weights widened to bf16 ...
+  /// The same for any activation row: for scales of blocks ...
+  llvm::SmallVector<mlir::Value> multiplyBlock(ContractOp op, ScaledStream &stream,
+                                               mlir::Value tile, ActivationRow row,
+                                               mlir::ValueRange weights, mlir::ValueRange sums);
+  /// ... and but for these, with weights widened to bf16, or with weights and activations as codes.
+  llvm::SmallVector<mlir::Value> multiplyByFormat(ContractOp op, ScaledStream &stream,
+                                                  mlir::Value tile, ActivationRow row,
+                                                  mlir::ValueRange weights, mlir::ValueRange sums);
   llvm::SmallVector<mlir::Value> multiplyWidened(ContractOp op, ScaledStream &stream,
                                                  mlir::Value tile, ActivationRow row,
                                                  mlir::ValueRange weights, mlir::ValueRange sums);
-  /// ... and with weights and activations as codes.
   llvm::SmallVector<mlir::Value> multiplyCodes(ContractOp op, ScaledStream &stream,
                                                mlir::Value tile, ActivationRow row,
                                                mlir::ValueRange weights, mlir::ValueRange sums);
@@ -264,10 +295,6 @@ private:
   ownersOrZero(const Distribution &distribution, int64_t chunk, mlir::TypeRange types,
                llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value)> body);
 
-  /// The vector of a chunk, all ones for the threads that hold no elements. What those hold is a
-  /// filler: where a zero there is undefined behaviour, LLVM would take it that they do not exist.
-  mlir::Value ownersOrOne(const Distribution &distribution, int64_t chunk, mlir::Value vector);
-
   Distribution distributionOf(mlir::RankedTensorType type) const { return {type, threadCount}; }
   mlir::VectorType chunkType(mlir::RankedTensorType type) const;
 
@@ -276,11 +303,15 @@ private:
   llvm::ArrayRef<mlir::Value> inRegisters(mlir::Value tensor);
   /// Stores the elements of a tensor to LDS at `offset`, row-major.
   void toLds(mlir::RankedTensorType type, llvm::ArrayRef<mlir::Value> chunks, int64_t offset);
-  /// The tile's place in LDS; stores it to `scratch` if it has none.
+  /// The tile's place in LDS, without padding; stores it to `scratch` if it has none.
   int64_t inLds(mlir::Value tensor, int64_t scratch);
   void setTile(mlir::Value tensor, llvm::SmallVector<mlir::Value> chunks);
-  void setTile(mlir::Value tensor, int64_t home);
+  void setTile(mlir::Value tensor, int64_t home, int64_t padding = 0);
+  /// Where element `first` of rows of `columns` lies if each takes `rowStride` elements.
+  mlir::Value inPaddedRows(mlir::Value first, int64_t columns, int64_t rowStride);
 
+  /// The operand's first byte: ptr<1>.
+  mlir::Value operandPointer(OperandOp op);
   /// The operand's memory: a memref, or a pointer for packed elements.
   mlir::Value operandMemory(OperandOp op);
   mlir::Value asMemRef(mlir::Value pointer, mlir::MemRefType type);
@@ -312,9 +343,9 @@ private:
   /// The load of a row tile of a wavefront's weights at a step of its depth.
   mlir::Value issueWeights(WeightStream &stream, mlir::Value step, int64_t rowTile);
 
-  /// Sum of `parts` tensors that lie in LDS one behind the other, in that order, a vector a chunk.
+  /// Sum of `parts` matrices that lie in LDS one behind the other, in that order, a vector a chunk.
   llvm::SmallVector<mlir::Value> sumOfParts(int64_t scratch, mlir::RankedTensorType type,
-                                            int64_t parts);
+                                            int64_t rowStride, int64_t parts);
 
   ScheduleOp schedule;
   mlir::gpu::GPUFuncOp func;
@@ -326,7 +357,9 @@ private:
 
   mlir::Value threadId;                      ///< i32
   mlir::Value thread, lane, wave, cta, rank; ///< index
-  mlir::Value tag;                           ///< i32, this launch's epoch
+  mlir::Value finished;                      ///< i32, the last launch's epoch, from memory
+  mlir::Value tag;                           ///< i32, this launch's epoch; null until readTag()
+  mlir::Value kernelArguments;               ///< ptr<4>
   mlir::Value deviceMailboxes;               ///< ptr<1>
   mlir::Value peerTable;         ///< ptr<4>: peer mailbox memory of each rank, slot stride
   mlir::Value epochs, epochWord; ///< ptr<1>

@@ -1,7 +1,9 @@
-// Small pieces of code that selections of one wavefront and of a workgroup share.
+// Small pieces of code in which the lanes of a wavefront work together: for selections, reductions
+// and sums of what was received.
 #pragma once
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace mono {
 
@@ -15,5 +17,13 @@ mlir::Value addLowerLanes(mlir::ImplicitLocOpBuilder &b, mlir::Value flag, mlir:
 
 /// Sum of an i32 over this lane and all lower ones. The whole wavefront must be active.
 mlir::Value inclusiveSum(mlir::ImplicitLocOpBuilder &b, mlir::Value i32);
+
+/// What the lanes whose numbers differ only in the bits from `first` up to `end` hold of `value`,
+/// 32 or 64 bits each, combined with `combine(mine, another's)`, a commutative op: `first` and `end` are
+/// powers of two, at most 64. All these lanes get the same bits, from a tree of additions that is a
+/// function of `first` and `end`; without LDS. The whole wavefront must be active.
+mlir::Value combineLanes(mlir::ImplicitLocOpBuilder &b, mlir::Value value, int64_t first,
+                         int64_t end,
+                         llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
 
 } // namespace mono

@@ -6,8 +6,6 @@
 #include "lowering/Device/LoadsAhead.h"
 #include "lowering/Place/Scratch.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Path.h"
 
 using namespace mlir;
 
@@ -37,14 +35,6 @@ static int64_t registersOf(Value value, int64_t threads) {
   return registersOf(type, threads);
 }
 
-static std::string placeOf(Operation *op) {
-  auto line = op->getLoc()->findInstanceOf<FileLineColLoc>();
-  if (!line)
-    return {};
-  return llvm::formatv("{0}:{1}", llvm::sys::path::filename(line.getFilename().getValue()),
-                       line.getLine());
-}
-
 /// True if a value of the stage is used by `op` or one behind it.
 static bool isUsedFrom(Operation *op, Value value) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
@@ -71,12 +61,12 @@ SmallVector<int64_t> registersByOp(StageOp stage) {
 }
 
 RegisterDemand largestRegisterDemand(ScheduleOp schedule) {
-  RegisterDemand most;
+  RegisterDemand most{schedule.getLoc()};
   for (auto stage : schedule.getBody().front().getOps<StageOp>()) {
     LoadsAhead ahead(stage);
     for (auto [op, registers] : llvm::zip_equal(stage.getBody().front(), ahead.registers()))
       if (registers > most.registers)
-        most = {stage.getName().str(), placeOf(&op), registers};
+        most = {op.getLoc(), stage.getName().str(), registers};
   }
   return most;
 }

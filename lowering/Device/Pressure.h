@@ -9,9 +9,9 @@ namespace mono {
 
 /// The stage that holds most in registers at once, and where.
 struct RegisterDemand {
-  std::string stage;
-  std::string place;     ///< "FILE:LINE" of the op at which; empty if the op has no line
-  int64_t registers = 0; ///< 32-bit registers a thread; 0 if no stage needs any
+  mlir::Location loc; ///< of the op at which; of the schedule if no stage needs any
+  std::string stage = {};
+  int64_t registers = 0; ///< 32-bit registers per thread; 0 if no stage needs any
 };
 
 /// 32-bit registers a thread holds of a tensor of this type.

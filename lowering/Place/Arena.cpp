@@ -166,7 +166,7 @@ ArenaPlan planOf(ScheduleOp schedule) {
   std::vector<Piece> pieces = collectPieces(schedule, life);
   for (const Piece &piece : pieces) {
     plan.boxes.push_back({piece.name, piece.offset, piece.bytes, piece.firstStage, piece.lastStage,
-                          piece.op->hasAttr(kPinnedAttr)});
+                          piece.op->hasAttr(kPinnedAttr), !isa<RegionOp>(piece.op)});
     plan.bytes = std::max(plan.bytes, piece.end());
     plan.withoutOverlay += piece.bytes;
   }

@@ -15,6 +15,7 @@ struct ArenaPlan {
     int64_t offset, bytes;
     int64_t firstStage, lastStage;
     bool pinned;
+    bool scratch; ///< of an op; not a region
   };
   std::vector<Box> boxes;
   std::vector<std::string> stages;

@@ -32,14 +32,20 @@ SmallVector<StageOp> stagesOf(ScheduleOp schedule) {
 
 LogicalResult reportTooMuch(ScheduleOp schedule, ArrayRef<Piece> pieces, Demand most) {
   // The stage that needs most says best what is wrong.
-  StageOp stage = stagesOf(schedule)[most.stage];
+  SmallVector<StageOp> stages = stagesOf(schedule);
+  StageOp stage = stages[most.stage];
   InFlightDiagnostic diag = stage->emitError()
                             << "expected at most " << gfx950::kLdsBytes << " bytes of LDS ("
                             << gfx950::kName << ", one workgroup), but stage '" << stage.getName()
                             << "' needs " << most.bytes;
   for (const Piece &piece : pieces)
-    if (piece.livesAt(most.op))
-      diag.attachNote(piece.op->getLoc()) << piece.name << " takes " << piece.bytes << " bytes";
+    if (piece.livesAt(most.op)) {
+      Diagnostic &note = diag.attachNote(piece.op->getLoc())
+                         << piece.name << " takes " << piece.bytes << " bytes";
+      if (piece.firstStage != piece.lastStage)
+        note << " and lives from stage '" << stages[piece.firstStage].getName() << "' to stage '"
+             << stages[piece.lastStage].getName() << "'";
+    }
   return diag;
 }
 

@@ -24,7 +24,7 @@ Type elementInLds(Type element) {
 int64_t ldsBytes(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   Type element = elementInLds(tensor.getElementType());
-  return tensor.getNumElements() * element.getIntOrFloatBitWidth() / 8;
+  return llvm::divideCeil(tensor.getNumElements() * element.getIntOrFloatBitWidth(), 8);
 }
 
 bool isShapeOnly(OpOperand &operand) {
@@ -41,8 +41,10 @@ int64_t scratchBytes(Operation *op) {
       // shares the depth.
       .Case<ContractOp>([&](ContractOp o) {
         int64_t map = o.getRows() ? ldsBytes(o.getRows().getType()) : 0;
+        ArrayRef<int64_t> shape = cast<RankedTensorType>(o.getType()).getShape();
         return llvm::alignTo(map, kLdsAlign) +
-               ldsBytes(o.getType()) * o.getWeights().getDefiningOp<StreamOp>().getSplitK();
+               shape[0] * resultRowStride(shape[0], shape[1]) * 4 *
+                   o.getWeights().getDefiningOp<StreamOp>().getSplitK();
       })
       // The list of groups.
       .Case<StreamOp>(

@@ -6,6 +6,8 @@
 #include "lowering/Report.h"
 #include "lowering/ReportArena.h"
 #include "lowering/Rules.h"
+#include "lowering/Targets.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
@@ -19,10 +21,30 @@ using namespace llvm;
 /// Exit statuses, the same for every tool (README).
 enum Exit { kGood = 0, kWrongInput = 1, kUsage = 2 };
 
+namespace {
+/// As the parser of LLVM, but an unknown value is answered with those there are.
+template <typename T> class EnumParser : public cl::parser<T> {
+public:
+  using cl::parser<T>::parser;
+
+  bool parse(cl::Option &option, StringRef, StringRef text, T &value) {
+    for (const auto &known : this->Values)
+      if (known.Name == text) {
+        value = known.V.getValue();
+        return false;
+      }
+    auto names = map_to_vector(this->Values, [](const auto &known) { return known.Name; });
+    erase_if(names, [](StringRef name) { return name.empty(); });
+    return option.error("expected one of " + join(names, ", ") + ", but got '" + text + "'" +
+                        mono::nearestHint(text, names));
+  }
+};
+} // namespace
+
 static cl::OptionCategory inputs("Schedule");
 static cl::OptionCategory outputs("Output");
 static cl::OptionCategory messages("Checks, reports and messages");
-static cl::opt<std::string> input(cl::Positional, cl::desc("FILE (- for stdin)"), cl::cat(inputs));
+static cl::list<std::string> files(cl::Positional, cl::desc("FILE (- for stdin)"), cl::cat(inputs));
 static cl::list<std::string> defines("D", cl::desc("Value of a parameter"),
                                      cl::value_desc("NAME=INT"), cl::Prefix, cl::cat(inputs));
 static cl::opt<std::string> output(
@@ -30,7 +52,7 @@ static cl::opt<std::string> output(
     cl::desc("Output file; - for stdout. Without it code goes to FILE.hsaco or FILE.o in the "
              "current folder, text, and what comes from stdin, to stdout"),
     cl::value_desc("OUT"), cl::cat(outputs));
-static cl::opt<mono::Emit>
+static cl::opt<mono::Emit, false, EnumParser<mono::Emit>>
     emit("emit", cl::desc("What to produce"), cl::init(mono::Emit::Hsaco),
          cl::values(clEnumValN(mono::Emit::Mono, "mono", "the bound schedule"),
                     clEnumValN(mono::Emit::Placed, "placed", "with LDS and mailbox addresses"),
@@ -43,7 +65,7 @@ static cl::opt<mono::Emit>
          cl::cat(outputs));
 static cl::opt<bool> check("check", cl::desc("Run the checks only"), cl::cat(messages));
 enum class ReportKind { None, Text, Json, Html, Svg };
-static cl::opt<ReportKind>
+static cl::opt<ReportKind, false, EnumParser<ReportKind>>
     report("report", cl::desc("Print stages, memory and resources"), cl::ValueOptional,
            cl::init(ReportKind::None),
            cl::values(clEnumValN(ReportKind::Text, "", ""),
@@ -103,21 +125,23 @@ static Exit checkTogether() {
 }
 
 /// A message about a file that would be written over; kGood when there is none.
-static Exit checkTargets(const std::string &written) {
-  auto refuse = [](StringRef option, const std::string &path) {
+static Exit checkTargets(StringRef written, StringRef dependencies, ArrayRef<StringRef> sources) {
+  auto refuse = [](StringRef option, StringRef path) {
     return fail(kUsage, option + ": expected another file than '" + path +
                             "', which is read or written besides");
   };
-  if (sys::fs::equivalent(written, input))
-    return refuse("-o", written);
-  if (!depfile.empty() && (depfile == written || sys::fs::equivalent(depfile, input)))
-    return refuse("--depfile", depfile);
-  return kGood;
+  for (StringRef source : sources) {
+    if (mono::isSameFile(written, source))
+      return refuse("-o", written);
+    if (mono::isSameFile(dependencies, source))
+      return refuse("--depfile", dependencies);
+  }
+  return mono::isSameFile(dependencies, written) ? refuse("--depfile", dependencies) : kGood;
 }
 
 /// `attn_out_router.mlir` -> `attn_out_router.hsaco` in the current directory; text goes to stdout,
 /// and so does everything when there is no name to make one of.
-static std::string defaultOutput() {
+static std::string defaultOutput(StringRef input) {
   bool isText =
       report != ReportKind::None || (emit != mono::Emit::Hsaco && emit != mono::Emit::Obj);
   if (isText || input == "-")
@@ -229,10 +253,12 @@ int main(int argc, char **argv) {
   if (!cl::ParseCommandLineOptions(
           argc, argv, "monoc: compiles a schedule file to a gfx950 code object\n", &errs()))
     return kUsage;
-  if (explain.getNumOccurrences())
-    return printRule(explain);
-  if (input.empty())
+  if (explain.getNumOccurrences()) // --explain=RULE, or --explain RULE
+    return printRule(explain.empty() && !files.empty() ? files.front() : explain);
+  if (files.empty() || files.front().empty())
     return fail(kUsage, "expected a schedule file (monoc FILE, see --help)");
+  if (files.size() > 1)
+    return fail(kUsage, "expected one schedule file, but got '" + join(files, "', '") + "'");
   if (linker != "lld" && linker != "comgr")
     return fail(kUsage, "expected --linker=lld or --linker=comgr, but got '" + linker + "'");
 
@@ -253,14 +279,19 @@ int main(int argc, char **argv) {
   options.warningsAreErrors = warningsAreErrors;
   options.markers = markers;
   // LLD parses its own command line with the same library and resets all options on the way.
-  const std::string path = output.empty() ? defaultOutput() : output;
+  const std::string schedule = files.front(), dependencies = depfile;
+  const std::string path = output.empty() ? defaultOutput(schedule) : output;
   const ReportKind reportKind = report;
-  const std::string schedule = input, dependencies = depfile;
-  if (Exit status = checkTargets(path))
+  const std::string written = options.checkOnly ? "" : path;
+  if (Exit status = checkTargets(written, dependencies, StringRef(schedule)))
     return status;
   auto result = compileInput(schedule, options);
   if (!result)
     return fail(kWrongInput, toString(result.takeError()));
+  auto imports =
+      map_to_vector(result->imports, [](const auto &file) { return StringRef(file.path); });
+  if (Exit status = checkTargets(written, dependencies, imports))
+    return status;
   if (!dependencies.empty())
     if (Exit status = writeDependencies(dependencies, path, schedule, *result))
       return status;

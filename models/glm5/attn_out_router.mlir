@@ -39,7 +39,7 @@ mono.schedule @attn_out_router target("gfx950") grid(256 x 512) {
 
   %row = mono.region "row" [%S, 6144] pad(8) : bf16
 
-  // 32 rows of w_o a task; each of the 8 wavefronts takes an eighth of the depth.
+  // 32 rows of w_o per task; each of the 8 wavefronts takes an eighth of the depth.
   mono.stage "o_proj" (%t) tasks [192] base [0] {
     %w = mono.stream %w_o[%t * 32, 0] [32, %depth] split_k(8)
     %sum = mono.contract %h[0, 0] [%S, %depth], %w : tensor<?x32xf32>

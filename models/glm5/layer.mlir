@@ -169,7 +169,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   //===--- operands -----------------------------------------------------------===//
 
   %x = mono.operand "x" read [%S, %HIDDEN] : bf16
-  %positions = mono.operand "positions" read [%S] : i32
+  %positions = mono.operand "positions" read [%S] : i32   // in [0, CTX); of padding rows any other
   %block_table = mono.operand "block_table" read [%S, %PAGES] : i32
   %cos_sin = mono.operand "cos_sin" read [%CTX, %ROPE] : f32
   %cache_kv = mono.operand "cache_kv" update [%CACHE, %KV] : bf16
@@ -259,7 +259,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   %p = mono.region "p" [%HG, %KEYS] pad(8) : bf16
   %ol = mono.region "ol" [%S * 2, %KV_LORA] pad(8) : bf16    // a head's latent output, two terms
   %o = mono.region "o" [%S, %O_DEPTH] pad(8) : bf16
-  %x1 = mono.region "x1" [%S, 128] : f32                     // residual stream after attention
+  %stream = mono.region "stream" [%S, 128] : f32             // residual stream after attention
   %row = mono.region "row" [%S, %HIDDEN] pad(8) : bf16       // routed and expert input
   %groups = mono.region "groups" [%GROUPS] : i32
   %group_weight = mono.region "group_weight" [%GROUPS, %S] : f32
@@ -277,10 +277,6 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   //===--- down projections ---------------------------------------------------===//
 
   %eps = arith.constant 1.0e-5 : f32
-  %hidden32 = arith.index_cast %HIDDEN : index to i32
-  %hiddenF = arith.sitofp %hidden32 : i32 to f32
-  %q32 = arith.index_cast %Q_LORA : index to i32
-  %qF = arith.sitofp %q32 : i32 to f32
 
   // For "write_kv", long before the rows are there.
   %lastWorkgroup = arith.constant 255 : index
@@ -289,20 +285,16 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
     : (!mono.buffer, !mono.buffer, !mono.mailbox, index, index, index, index, index) -> ()
 
   mono.stage "down_q" (%t) tasks [(%Q_LORA floordiv 16) * symbol(%REPEATED)] base [0] {
-    %w0 = mono.stream %w_a[%t * 16, 0] [16, %HALF] scaled %w_a_scale split_k(8)
-    %w1 = mono.stream %w_a[%t * 16, %HALF] [16, %HALF] scaled %w_a_scale split_k(8)
-    %sum = mono.call @project_input(%x, %w_in, %h, %w0, %w1, %hiddenF, %eps, %S, %HIDDEN, %HALF)
-      : (!mono.buffer, !mono.buffer, !mono.buffer, !mono.stream, !mono.stream, f32, f32, index, index, index)
+    %sum = mono.call @project_input(%x, %w_in, %w_a, %w_a_scale, %h, %t, %none, %eps, %S, %HALF)
+      : (!mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, index, index, f32, index, index)
       -> tensor<?x16xf32>
     mono.post %sum to %q_a[0, %t * 16] : tensor<?x16xf32>
   }
 
   // Latent, rotary key, index key, index head weights.
   mono.stage "down_kv" (%t) tasks [%SMALL_TILES * symbol(%REPEATED)] base [(%Q_LORA floordiv 16) mod 256] {
-    %w0 = mono.stream %w_a[%t * 16 + %Q_LORA, 0] [16, %HALF] scaled %w_a_scale split_k(8)
-    %w1 = mono.stream %w_a[%t * 16 + %Q_LORA, %HALF] [16, %HALF] scaled %w_a_scale split_k(8)
-    %sum = mono.call @project_input(%x, %w_in, %h, %w0, %w1, %hiddenF, %eps, %S, %HIDDEN, %HALF)
-      : (!mono.buffer, !mono.buffer, !mono.buffer, !mono.stream, !mono.stream, f32, f32, index, index, index)
+    %sum = mono.call @project_input(%x, %w_in, %w_a, %w_a_scale, %h, %t, %Q_LORA, %eps, %S, %HALF)
+      : (!mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, index, index, f32, index, index)
       -> tensor<?x16xf32>
     mono.post %sum to %small[0, %t * 16] : tensor<?x16xf32>
   }
@@ -310,17 +302,17 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   // A share of both: 16 rows and a part of the depth a task, then the parts are added and every rank
   // gets the sums.
   mono.stage "down_share" (%t) tasks [(%A_ROWS floordiv 16) * symbol(%A_PARTS) * symbol(%SHARD_A)] base [0] {
-    %w = mono.stream %w_a[(%t floordiv symbol(%A_PARTS)) * 16, (%t mod symbol(%A_PARTS)) * symbol(%A_DEPTH)] [16, %A_DEPTH] scaled %w_a_scale split_k(8)
-    %rstd = mono.call @rms_of_input(%x, %hiddenF, %eps, %S, %HALF)
-      : (!mono.buffer, f32, f32, index, index) -> tensor<?xf32>
     %x16 = mono.load %x[0, (%t mod symbol(%A_PARTS)) * symbol(%A_DEPTH)] [%S, %A_DEPTH] : tensor<?x?xbf16>
+    %x0 = mono.load %x[0, 0] [%S, %HALF] : tensor<?x?xbf16>
+    %x1 = mono.load %x[0, %HALF] [%S, %HALF] : tensor<?x?xbf16>
+    %w = mono.stream %w_a[(%t floordiv symbol(%A_PARTS)) * 16, (%t mod symbol(%A_PARTS)) * symbol(%A_DEPTH)] [16, %A_DEPTH] scaled %w_a_scale split_k(8)
+    %square0 = mono.call @squares_of(%x0, %S) : (tensor<?x?xbf16>, index) -> tensor<?xf32>
+    %square1 = mono.call @squares_of(%x1, %S) : (tensor<?x?xbf16>, index) -> tensor<?xf32>
     %gamma = mono.load %w_in[(%t mod symbol(%A_PARTS)) * symbol(%A_DEPTH)] [%A_DEPTH] : tensor<?xbf16>
-    %normed = mono.call @norm_columns(%x16, %gamma, %rstd, %S, %A_DEPTH)
-      : (tensor<?x?xbf16>, tensor<?xbf16>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
-    mono.call @store_two_terms(%normed, %h, %S) : (tensor<?x?xf32>, !mono.buffer, index) -> ()
-    %terms = mono.contract %h[0, 0] [%S * 2, %A_DEPTH], %w : tensor<?x16xf32>
-    %sum = mono.call @add_two_terms(%terms, %S, %sixteen)
-      : (tensor<?x16xf32>, index, index) -> tensor<?x16xf32>
+    %terms = mono.call @project_scaled(%x16, %gamma, %h, %w, %S, %A_DEPTH)
+      : (tensor<?x?xbf16>, tensor<?xbf16>, !mono.buffer, !mono.stream, index, index) -> tensor<?x16xf32>
+    %sum = mono.call @norm_product(%terms, %square0, %square1, %eps, %S, %HIDDEN)
+      : (tensor<?x16xf32>, tensor<?xf32>, tensor<?xf32>, f32, index, index) -> tensor<?x16xf32>
     mono.post %sum to %down_part[%t mod symbol(%A_PARTS), 0, (%t floordiv symbol(%A_PARTS)) * 16] : tensor<?x16xf32>
   }
 
@@ -337,12 +329,10 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   //===--- up projections, RoPE, cache ----------------------------------------===//
 
   mono.stage "up_q_nope" (%t) tasks [%H * symbol(%NOPE_PARTS)] base [%UP_BASE] {
+    %gamma = mono.load %q_norm[0] [%Q_LORA] : tensor<?xbf16>
     %w = mono.stream %w_qb[(%t floordiv symbol(%NOPE_PARTS)) * symbol(%QK) + (%t mod symbol(%NOPE_PARTS)) * 32, 0] [32, %Q_LORA] scaled %w_qb_scale split_k(8)
-    mono.call @norm_query(%q_a, %q_norm, %qr, %qF, %eps, %S, %Q_LORA)
-      : (!mono.mailbox, !mono.buffer, !mono.buffer, f32, f32, index, index) -> ()
-    %terms = mono.contract %qr[0, 0] [%S * 2, %Q_LORA], %w : tensor<?x32xf32>
-    %q = mono.call @add_two_terms(%terms, %S, %thirtyTwo)
-      : (tensor<?x32xf32>, index, index) -> tensor<?x32xf32>
+    %q = mono.call @project_query(%q_a, %gamma, %qr, %w, %eps, %S, %Q_LORA)
+      : (!mono.mailbox, tensor<?xbf16>, !mono.buffer, !mono.stream, f32, index, index) -> tensor<?x32xf32>
     %box = tensor.expand_shape %q [[0, 1], [2]] output_shape [%S, 1, 32]
       : tensor<?x32xf32> into tensor<?x1x32xf32>
     mono.post %box to %q_nope[0, %t floordiv symbol(%NOPE_PARTS), (%t mod symbol(%NOPE_PARTS)) * 32]
@@ -350,53 +340,37 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   }
 
   mono.stage "up_q_rope" (%t) tasks [%H * symbol(%ROPE_PARTS)] base [(%UP_BASE + %H * symbol(%NOPE_PARTS)) mod 256] {
-    %w = mono.stream %w_qb[(%t floordiv symbol(%ROPE_PARTS)) * symbol(%QK) + %NOPE + (%t mod symbol(%ROPE_PARTS)) * 32, 0] [32, %Q_LORA] scaled %w_qb_scale split_k(8)
-    mono.call @norm_query(%q_a, %q_norm, %qr, %qF, %eps, %S, %Q_LORA)
-      : (!mono.mailbox, !mono.buffer, !mono.buffer, f32, f32, index, index) -> ()
-    %terms = mono.contract %qr[0, 0] [%S * 2, %Q_LORA], %w : tensor<?x32xf32>
-    %q = mono.call @add_two_terms(%terms, %S, %thirtyTwo)
-      : (tensor<?x32xf32>, index, index) -> tensor<?x32xf32>
     %pos = mono.load %positions[0] [%S] : tensor<?xi32>
+    %gamma = mono.load %q_norm[0] [%Q_LORA] : tensor<?xbf16>
+    %w = mono.stream %w_qb[(%t floordiv symbol(%ROPE_PARTS)) * symbol(%QK) + %NOPE + (%t mod symbol(%ROPE_PARTS)) * 32, 0] [32, %Q_LORA] scaled %w_qb_scale split_k(8)
     %angles = mono.call @rope_angles(%cos_sin, %pos) : (!mono.buffer, tensor<?xi32>) -> tensor<?x?xf32>
-    %pairPart = arith.remui %t, %ROPE_PARTS : index
-    %firstPair = arith.muli %pairPart, %sixteen : index
-    %r = mono.call @rope_interleaved(%q, %angles, %firstPair, %S, %sixteen, %PAIRS)
-      : (tensor<?x32xf32>, tensor<?x?xf32>, index, index, index, index) -> tensor<?x32xf32>
-    %r16 = arith.truncf %r : tensor<?x32xf32> to tensor<?x32xbf16>
-    %box = tensor.expand_shape %r16 [[0, 1], [2]] output_shape [%S, 1, 32]
-      : tensor<?x32xbf16> into tensor<?x1x32xbf16>
+    %q = mono.call @project_query(%q_a, %gamma, %qr, %w, %eps, %S, %Q_LORA)
+      : (!mono.mailbox, tensor<?xbf16>, !mono.buffer, !mono.stream, f32, index, index) -> tensor<?x32xf32>
+    %box = mono.call @rotate_tile(%q, %angles, %t, %ROPE_PARTS, %S, %PAIRS)
+      : (tensor<?x32xf32>, tensor<?x?xf32>, index, index, index, index) -> tensor<?x1x32xbf16>
     mono.post %box to %q_pe[0, %t floordiv symbol(%ROPE_PARTS), (%t mod symbol(%ROPE_PARTS)) * 32]
       : tensor<?x1x32xbf16>
   }
 
   // The index heads rotate their first dims.
   mono.stage "up_index_rope" (%t) tasks [%INDEX_HEADS_HERE * symbol(%ROPE_PARTS) * symbol(%INDEXER)] base [(%UP_BASE + %H * symbol(%NOPE_PARTS) + %H * symbol(%ROPE_PARTS)) mod 256] {
-    %w = mono.stream %w_iq[(%t floordiv symbol(%ROPE_PARTS)) * symbol(%INDEX_DIM) + (%t mod symbol(%ROPE_PARTS)) * 32, 0] [32, %Q_LORA] scaled %w_iq_scale split_k(8)
-    mono.call @norm_query(%q_a, %q_norm, %qr, %qF, %eps, %S, %Q_LORA)
-      : (!mono.mailbox, !mono.buffer, !mono.buffer, f32, f32, index, index) -> ()
-    %terms = mono.contract %qr[0, 0] [%S * 2, %Q_LORA], %w : tensor<?x32xf32>
-    %q = mono.call @add_two_terms(%terms, %S, %thirtyTwo)
-      : (tensor<?x32xf32>, index, index) -> tensor<?x32xf32>
     %pos = mono.load %positions[0] [%S] : tensor<?xi32>
+    %gamma = mono.load %q_norm[0] [%Q_LORA] : tensor<?xbf16>
+    %w = mono.stream %w_iq[(%t floordiv symbol(%ROPE_PARTS)) * symbol(%INDEX_DIM) + (%t mod symbol(%ROPE_PARTS)) * 32, 0] [32, %Q_LORA] scaled %w_iq_scale split_k(8)
     %angles = mono.call @rope_angles(%cos_sin, %pos) : (!mono.buffer, tensor<?xi32>) -> tensor<?x?xf32>
-    %pairPart = arith.remui %t, %ROPE_PARTS : index
-    %firstPair = arith.muli %pairPart, %sixteen : index
-    %r = mono.call @rope_interleaved(%q, %angles, %firstPair, %S, %sixteen, %PAIRS)
-      : (tensor<?x32xf32>, tensor<?x?xf32>, index, index, index, index) -> tensor<?x32xf32>
-    %r16 = arith.truncf %r : tensor<?x32xf32> to tensor<?x32xbf16>
-    %box = tensor.expand_shape %r16 [[0, 1], [2]] output_shape [%S, 1, 32]
-      : tensor<?x32xbf16> into tensor<?x1x32xbf16>
+    %q = mono.call @project_query(%q_a, %gamma, %qr, %w, %eps, %S, %Q_LORA)
+      : (!mono.mailbox, tensor<?xbf16>, !mono.buffer, !mono.stream, f32, index, index) -> tensor<?x32xf32>
+    %box = mono.call @rotate_tile(%q, %angles, %t, %ROPE_PARTS, %S, %PAIRS)
+      : (tensor<?x32xf32>, tensor<?x?xf32>, index, index, index, index) -> tensor<?x1x32xbf16>
     mono.post %box to %index_q[0, %share * symbol(%INDEX_HEADS_HERE) + %t floordiv symbol(%ROPE_PARTS), (%t mod symbol(%ROPE_PARTS)) * 32]
       : tensor<?x1x32xbf16>
   }
 
   mono.stage "up_index_pass" (%t) tasks [%INDEX_HEADS_HERE * symbol(%PASS_PARTS) * symbol(%INDEXER)] base [(%UP_BASE + %H * symbol(%NOPE_PARTS) + (%H + %INDEX_HEADS_HERE) * symbol(%ROPE_PARTS)) mod 256] {
+    %gamma = mono.load %q_norm[0] [%Q_LORA] : tensor<?xbf16>
     %w = mono.stream %w_iq[(%t floordiv symbol(%PASS_PARTS)) * symbol(%INDEX_DIM) + %ROPE + (%t mod symbol(%PASS_PARTS)) * 32, 0] [32, %Q_LORA] scaled %w_iq_scale split_k(8)
-    mono.call @norm_query(%q_a, %q_norm, %qr, %qF, %eps, %S, %Q_LORA)
-      : (!mono.mailbox, !mono.buffer, !mono.buffer, f32, f32, index, index) -> ()
-    %terms = mono.contract %qr[0, 0] [%S * 2, %Q_LORA], %w : tensor<?x32xf32>
-    %q = mono.call @add_two_terms(%terms, %S, %thirtyTwo)
-      : (tensor<?x32xf32>, index, index) -> tensor<?x32xf32>
+    %q = mono.call @project_query(%q_a, %gamma, %qr, %w, %eps, %S, %Q_LORA)
+      : (!mono.mailbox, tensor<?xbf16>, !mono.buffer, !mono.stream, f32, index, index) -> tensor<?x32xf32>
     %q16 = arith.truncf %q : tensor<?x32xf32> to tensor<?x32xbf16>
     %box = tensor.expand_shape %q16 [[0, 1], [2]] output_shape [%S, 1, 32]
       : tensor<?x32xbf16> into tensor<?x1x32xbf16>
@@ -407,11 +381,10 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   // One row's new cache entries: to the caches for later launches, to mailboxes for this one.
   mono.stage "write_kv" (%t) tasks [%S] base [248] {
     %pos = mono.load %positions[%t] [1] : tensor<1xi32>
-    %place = mono.receive %new_at[%t] [1] : tensor<1xi32>
-    %angles = mono.call @rope_angles(%cos_sin, %pos) : (!mono.buffer, tensor<1xi32>) -> tensor<1x?xf32>
-    %zeroth = arith.constant 0 : index
-
     %gamma = mono.load %kv_norm[0] [%KV_LORA] : tensor<?xbf16>
+    %angles = mono.call @rope_angles(%cos_sin, %pos) : (!mono.buffer, tensor<1xi32>) -> tensor<1x?xf32>
+    %place = mono.receive %new_at[%t] [1] : tensor<1xi32>
+
     %c = mono.receive %small[%t, 0] [1, %KV_LORA] : tensor<1x?xf32>
     %c16 = mono.call @rms_norm(%c, %gamma, %eps, %one, %KV_LORA)
       : (tensor<1x?xf32>, tensor<?xbf16>, f32, index, index) -> tensor<1x?xbf16>
@@ -419,7 +392,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
     mono.post %c16 to %new_kv[%t, 0] : tensor<1x?xbf16>
 
     %kpe = mono.receive %small[%t, %KV_LORA] [1, %ROPE] : tensor<1x?xf32>
-    %kpeR = mono.call @rope_interleaved(%kpe, %angles, %zeroth, %one, %PAIRS, %PAIRS)
+    %kpeR = mono.call @rope_interleaved(%kpe, %angles, %none, %one, %PAIRS, %PAIRS)
       : (tensor<1x?xf32>, tensor<1x?xf32>, index, index, index, index) -> tensor<1x?xf32>
     %kpe16 = arith.truncf %kpeR : tensor<1x?xf32> to tensor<1x?xbf16>
     mono.scatter %kpe16, %cache_kv[%KV_LORA] at %place : tensor<1x?xbf16>, tensor<1xi32>
@@ -428,17 +401,16 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
 
   mono.stage "write_index" (%t) tasks [%S * symbol(%INDEXER)] base [240] {
     %pos = mono.load %positions[%t] [1] : tensor<1xi32>
-    %place = mono.receive %new_at[%t] [1] : tensor<1xi32>
-    %angles = mono.call @rope_angles(%cos_sin, %pos) : (!mono.buffer, tensor<1xi32>) -> tensor<1x?xf32>
-    %zeroth = arith.constant 0 : index
     %gammaI = mono.load %index_norm_w[0] [%INDEX_DIM] : tensor<?xf32>
     %betaI = mono.load %index_norm_b[0] [%INDEX_DIM] : tensor<?xf32>
+    %angles = mono.call @rope_angles(%cos_sin, %pos) : (!mono.buffer, tensor<1xi32>) -> tensor<1x?xf32>
+    %place = mono.receive %new_at[%t] [1] : tensor<1xi32>
     %epsI = arith.constant 1.0e-6 : f32
     %ik = mono.receive %small[%t, %KV] [1, %INDEX_DIM] : tensor<1x?xf32>
     %ikN = mono.call @layer_norm(%ik, %gammaI, %betaI, %epsI, %one, %INDEX_DIM)
       : (tensor<1x?xf32>, tensor<?xf32>, tensor<?xf32>, f32, index, index) -> tensor<1x?xf32>
     %first = tensor.extract_slice %ikN[0, 0] [1, %ROPE] [1, 1] : tensor<1x?xf32> to tensor<1x?xf32>
-    %firstR = mono.call @rope_interleaved(%first, %angles, %zeroth, %one, %PAIRS, %PAIRS)
+    %firstR = mono.call @rope_interleaved(%first, %angles, %none, %one, %PAIRS, %PAIRS)
       : (tensor<1x?xf32>, tensor<1x?xf32>, index, index, index, index) -> tensor<1x?xf32>
     %ikR = tensor.insert_slice %firstR into %ikN[0, 0] [1, %ROPE] [1, 1]
       : tensor<1x?xf32> into tensor<1x?xf32>
@@ -634,7 +606,7 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   }
 
   %o_parts = arith.muli %TP, %O_PARTS : index
-  mono.call @reduce_and_norm(%o_partial, %x, %w_post, %x1, %attn_residual, %scaled, %squares, %o_parts, %S, %HIDDEN, %residualBase)
+  mono.call @reduce_and_norm(%o_partial, %x, %w_post, %stream, %attn_residual, %scaled, %squares, %o_parts, %S, %HIDDEN, %residualBase)
     : (!mono.mailbox, !mono.buffer, !mono.buffer, !mono.buffer, !mono.buffer, !mono.mailbox, !mono.mailbox, index, index, index, index) -> ()
 
   //===--- routing and the shared expert --------------------------------------===//
@@ -797,94 +769,103 @@ mono.schedule @glm5_layer target("gfx950") grid(256 x 512) {
   }
 
   %mlp_parts = arith.muli %TP, %D_PARTS : index
-  mono.call @add_output(%mlp_partial, %x1, %y, %mlp_parts, %S, %HIDDEN, %residualBase)
+  mono.call @add_output(%mlp_partial, %stream, %y, %mlp_parts, %S, %HIDDEN, %residualBase)
     : (!mono.mailbox, !mono.buffer, !mono.buffer, index, index, index, index) -> ()
 }
 
-// Product of the normed input with 16 weight rows, whose halves are under way in two streams. Every
-// workgroup norms for itself; LDS holds one half of the columns at a time.
-mono.routine @project_input(%x : !mono.buffer, %gamma : !mono.buffer, %half : !mono.buffer,
-                            %w0 : !mono.stream, %w1 : !mono.stream, %n : f32, %eps : f32,
-                            %rows : index, %columns : index, %middle : index) -> tensor<?x16xf32> {
-  %zeroth = arith.constant 0 : index
-  %rstd = mono.call @rms_of_input(%x, %n, %eps, %rows, %middle)
-    : (!mono.buffer, f32, f32, index, index) -> tensor<?xf32>
-
-  %first = mono.call @normed_columns(%x, %gamma, %rstd, %zeroth, %rows, %middle)
-    : (!mono.buffer, !mono.buffer, tensor<?xf32>, index, index, index) -> tensor<?x?xf32>
-  mono.call @store_two_terms(%first, %half, %rows) : (tensor<?x?xf32>, !mono.buffer, index) -> ()
-  %terms0 = mono.contract %half[0, 0] [%rows * 2, %middle], %w0 : tensor<?x16xf32>
-  %second = mono.call @normed_columns(%x, %gamma, %rstd, %middle, %rows, %middle)
-    : (!mono.buffer, !mono.buffer, tensor<?xf32>, index, index, index) -> tensor<?x?xf32>
-  mono.call @store_two_terms(%second, %half, %rows) : (tensor<?x?xf32>, !mono.buffer, index) -> ()
-  %terms1 = mono.contract %half[0, 0] [%rows * 2, %middle], %w1 : tensor<?x16xf32>
-
+// Product of the normed input with 16 rows of `w`, those from first + 16 * t on, [rows, 16]. Every
+// workgroup norms for itself, and a row's 1 / rms waits until after the product. LDS holds one half of the
+// columns at a time, `middle`. The input is asked for before the weights: loads return in order. Gamma is
+// not: where lanes are left over, as with 3072 columns, its load waits in a branch, and what is in front of
+// the weights must not.
+mono.routine @project_input(%x : !mono.buffer, %gamma : !mono.buffer, %w : !mono.buffer,
+                            %scales : !mono.buffer, %half : !mono.buffer, %t : index, %first : index,
+                            %eps : f32, %rows : index, %middle : index) -> tensor<?x16xf32> {
+  %x0 = mono.load %x[0, 0] [%rows, %middle] : tensor<?x?xbf16>
+  %x1 = mono.load %x[0, %middle] [%rows, %middle] : tensor<?x?xbf16>
+  %w0 = mono.stream %w[%t * 16 + %first, 0] [16, %middle] scaled %scales split_k(8)
+  %w1 = mono.stream %w[%t * 16 + %first, %middle] [16, %middle] scaled %scales split_k(8)
+  %square0 = mono.call @squares_of(%x0, %rows) : (tensor<?x?xbf16>, index) -> tensor<?xf32>
+  %gamma0 = mono.load %gamma[0] [%middle] : tensor<?xbf16>
+  %gamma1 = mono.load %gamma[%middle] [%middle] : tensor<?xbf16>
+  %terms0 = mono.call @project_scaled(%x0, %gamma0, %half, %w0, %rows, %middle)
+    : (tensor<?x?xbf16>, tensor<?xbf16>, !mono.buffer, !mono.stream, index, index) -> tensor<?x16xf32>
+  %square1 = mono.call @squares_of(%x1, %rows) : (tensor<?x?xbf16>, index) -> tensor<?xf32>
+  %terms1 = mono.call @project_scaled(%x1, %gamma1, %half, %w1, %rows, %middle)
+    : (tensor<?x?xbf16>, tensor<?xbf16>, !mono.buffer, !mono.stream, index, index) -> tensor<?x16xf32>
   %terms = arith.addf %terms0, %terms1 : tensor<?x16xf32>
-  %sixteen = arith.constant 16 : index
-  %sum = mono.call @add_two_terms(%terms, %rows, %sixteen)
-    : (tensor<?x16xf32>, index, index) -> tensor<?x16xf32>
+  %columns = arith.addi %middle, %middle : index
+  %sum = mono.call @norm_product(%terms, %square0, %square1, %eps, %rows, %columns)
+    : (tensor<?x16xf32>, tensor<?xf32>, tensor<?xf32>, f32, index, index) -> tensor<?x16xf32>
   mono.yield %sum : tensor<?x16xf32>
 }
 
-// 1 / rms of each row of `middle` * 2 columns.
-mono.routine @rms_of_input(%x : !mono.buffer, %n : f32, %eps : f32, %rows : index, %middle : index)
-    -> tensor<?xf32> {
-  %zeroth = arith.constant 0 : index
-  %square0 = mono.call @squares_of(%x, %zeroth, %rows, %middle)
-    : (!mono.buffer, index, index, index) -> tensor<?xf32>
-  %square1 = mono.call @squares_of(%x, %middle, %rows, %middle)
-    : (!mono.buffer, index, index, index) -> tensor<?xf32>
-  %square = arith.addf %square0, %square1 : tensor<?xf32>
-  %rstd = mono.call @reciprocal_rms(%square, %rows, %n, %eps)
-    : (tensor<?xf32>, index, f32, f32) -> tensor<?xf32>
-  mono.yield %rstd : tensor<?xf32>
-}
-
-// Sums of squares of columns first ..+ count.
-mono.routine @squares_of(%x : !mono.buffer, %first : index, %rows : index, %count : index)
-    -> tensor<?xf32> {
-  %x16 = mono.load %x[0, %first] [%rows, %count] : tensor<?x?xbf16>
+// Sum of squares of each row of columns of the input.
+mono.routine @squares_of(%x16 : tensor<?x?xbf16>, %rows : index) -> tensor<?xf32> {
   %x32 = arith.extf %x16 : tensor<?x?xbf16> to tensor<?x?xf32>
   %square = mono.call @sum_of_squares(%x32, %rows) : (tensor<?x?xf32>, index) -> tensor<?xf32>
   mono.yield %square : tensor<?xf32>
 }
 
-// Columns first ..+ count of the normed input.
-mono.routine @normed_columns(%x : !mono.buffer, %gamma : !mono.buffer, %rstd : tensor<?xf32>,
-                             %first : index, %rows : index, %count : index) -> tensor<?x?xf32> {
-  %x16 = mono.load %x[0, %first] [%rows, %count] : tensor<?x?xbf16>
-  %gamma16 = mono.load %gamma[%first] [%count] : tensor<?xbf16>
-  %y = mono.call @norm_columns(%x16, %gamma16, %rstd, %rows, %count)
-    : (tensor<?x?xbf16>, tensor<?xbf16>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
-  mono.yield %y : tensor<?x?xf32>
-}
-
-mono.routine @norm_columns(%x16 : tensor<?x?xbf16>, %gamma16 : tensor<?xbf16>, %rstd : tensor<?xf32>,
-                           %rows : index, %count : index) -> tensor<?x?xf32> {
+// Product of columns of x * gamma with a tile, of each of its two terms, [2 * rows, 16]; by way of the
+// region `into`, [2 * rows, columns or more].
+mono.routine @project_scaled(%x16 : tensor<?x?xbf16>, %gamma16 : tensor<?xbf16>, %into : !mono.buffer,
+                             %w : !mono.stream, %rows : index, %columns : index)
+    -> tensor<?x16xf32> {
   %x32 = arith.extf %x16 : tensor<?x?xbf16> to tensor<?x?xf32>
-  %gamma32 = arith.extf %gamma16 : tensor<?xbf16> to tensor<?xf32>
-  %scaled = mono.call @scale_rows(%x32, %rstd, %rows, %count)
+  %gamma = arith.extf %gamma16 : tensor<?xbf16> to tensor<?xf32>
+  %scaled = mono.call @scale_columns(%x32, %gamma, %rows, %columns)
     : (tensor<?x?xf32>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
-  %y = mono.call @scale_columns(%scaled, %gamma32, %rows, %count)
-    : (tensor<?x?xf32>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
-  mono.yield %y : tensor<?x?xf32>
+  mono.call @store_two_terms(%scaled, %into, %rows) : (tensor<?x?xf32>, !mono.buffer, index) -> ()
+  %terms = mono.contract %into[0, 0] [%rows * 2, %columns], %w : tensor<?x16xf32>
+  mono.yield %terms : tensor<?x16xf32>
 }
 
-// RMSNorm of the compressed query, from its mailbox, in two terms.
-mono.routine @norm_query(%q : !mono.mailbox, %gamma : !mono.buffer, %into : !mono.buffer, %n : f32,
-                         %eps : f32, %rows : index, %columns : index) {
-  %gamma16 = mono.load %gamma[0] [%columns] : tensor<?xbf16>
-  %gamma32 = arith.extf %gamma16 : tensor<?xbf16> to tensor<?xf32>
-  %q32 = mono.receive %q[0, 0] [%rows, %columns] : tensor<?x?xf32>
-  %square = mono.call @sum_of_squares(%q32, %rows) : (tensor<?x?xf32>, index) -> tensor<?xf32>
+// What is left of the norm of a product of both terms: the factor 1 / rms of each row, from the squares of
+// both halves of its `columns`.
+mono.routine @norm_product(%terms : tensor<?x16xf32>, %square0 : tensor<?xf32>,
+                           %square1 : tensor<?xf32>, %eps : f32, %rows : index, %columns : index)
+    -> tensor<?x16xf32> {
+  %square = arith.addf %square0, %square1 : tensor<?xf32>
+  %n = mono.call @size_as_f32(%columns) : (index) -> f32
   %rstd = mono.call @reciprocal_rms(%square, %rows, %n, %eps)
     : (tensor<?xf32>, index, f32, f32) -> tensor<?xf32>
-  %scaled = mono.call @scale_rows(%q32, %rstd, %rows, %columns)
-    : (tensor<?x?xf32>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
-  %qr = mono.call @scale_columns(%scaled, %gamma32, %rows, %columns)
-    : (tensor<?x?xf32>, tensor<?xf32>, index, index) -> tensor<?x?xf32>
-  mono.call @store_two_terms(%qr, %into, %rows) : (tensor<?x?xf32>, !mono.buffer, index) -> ()
-  mono.yield
+  %sixteen = arith.constant 16 : index
+  %sum = mono.call @add_two_terms(%terms, %rows, %sixteen)
+    : (tensor<?x16xf32>, index, index) -> tensor<?x16xf32>
+  %y = mono.call @scale_rows(%sum, %rstd, %rows, %sixteen)
+    : (tensor<?x16xf32>, tensor<?xf32>, index, index) -> tensor<?x16xf32>
+  mono.yield %y : tensor<?x16xf32>
+}
+
+// Product of the normed compressed query, from its mailbox, with 32 weight rows, [rows, 32]; in two terms
+// by way of the region `qr`.
+mono.routine @project_query(%q_a : !mono.mailbox, %gamma : tensor<?xbf16>, %qr : !mono.buffer,
+                            %w : !mono.stream, %eps : f32, %rows : index, %columns : index)
+    -> tensor<?x32xf32> {
+  %q32 = mono.receive %q_a[0, 0] [%rows, %columns] : tensor<?x?xf32>
+  %normed = mono.call @rms_normed(%q32, %gamma, %eps, %rows, %columns)
+    : (tensor<?x?xf32>, tensor<?xbf16>, f32, index, index) -> tensor<?x?xf32>
+  mono.call @store_two_terms(%normed, %qr, %rows) : (tensor<?x?xf32>, !mono.buffer, index) -> ()
+  %terms = mono.contract %qr[0, 0] [%rows * 2, %columns], %w : tensor<?x32xf32>
+  %thirtyTwo = arith.constant 32 : index
+  %q = mono.call @add_two_terms(%terms, %rows, %thirtyTwo)
+    : (tensor<?x32xf32>, index, index) -> tensor<?x32xf32>
+  mono.yield %q : tensor<?x32xf32>
+}
+
+// RoPE of what task t has of a head's rotary dims: 16 pairs, of which a head has `parts` times as many.
+mono.routine @rotate_tile(%q : tensor<?x32xf32>, %angles : tensor<?x?xf32>, %t : index,
+                          %parts : index, %rows : index, %pairs : index) -> tensor<?x1x32xbf16> {
+  %sixteen = arith.constant 16 : index
+  %part = arith.remui %t, %parts : index
+  %first = arith.muli %part, %sixteen : index
+  %r = mono.call @rope_interleaved(%q, %angles, %first, %rows, %sixteen, %pairs)
+    : (tensor<?x32xf32>, tensor<?x?xf32>, index, index, index, index) -> tensor<?x32xf32>
+  %r16 = arith.truncf %r : tensor<?x32xf32> to tensor<?x32xbf16>
+  %box = tensor.expand_shape %r16 [[0, 1], [2]] output_shape [%rows, 1, 32]
+    : tensor<?x32xbf16> into tensor<?x1x32xbf16>
+  mono.yield %box : tensor<?x1x32xbf16>
 }
 
 // Units of 16 gates and their ups, with the weights of the rows.

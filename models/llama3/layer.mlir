@@ -75,7 +75,7 @@ mono.schedule @llama3_layer target("gfx950") grid(256 x 512) {
   //===--- operands -----------------------------------------------------------===//
 
   %x = mono.operand "x" read [%S, %HIDDEN] : bf16
-  %positions = mono.operand "positions" read [%S] : i32
+  %positions = mono.operand "positions" read [%S] : i32   // in [0, CTX); of padding rows any other
   %block_table = mono.operand "block_table" read [%S, %PAGES] : i32
   %cos_sin = mono.operand "cos_sin" read [%CTX, %DIM] : f32
   %cache_k = mono.operand "cache_k" update [%CACHE, %KV, %DIM] : bf16

@@ -89,7 +89,7 @@ int main(int argc, char **argv) {
   if (!cl::ParseCommandLineOptions(argc, argv, "packs a layer's weights for a kernel\n", &errs()))
     return static_cast<int>(ExitStatus::Usage);
   if (Error error = packRanks(line)) {
-    errs() << "monopack: " << toString(std::move(error)) << '\n';
+    errs() << "monopack: error: " << toString(std::move(error)) << '\n';
     return static_cast<int>(ExitStatus::BadInput);
   }
   return static_cast<int>(ExitStatus::Good);

@@ -39,9 +39,12 @@ static Error checkSize(const Mailbox &mailbox) {
                    mailbox.name, mostBytes, mailbox.slotBytes());
 }
 
-/// Regions are known only of code objects that say which task begins, which are made only if the
-/// run has to stop somewhere.
+/// Regions are known only of code objects that say which task begins; of a schedule one is made if
+/// the run has to stop somewhere.
 static Error noSuchName(StringRef name, const RunOptions &options, const Manifest &manifest) {
+  if (options.wantsMarkers())
+    if (Error error = checkMarkers(manifest))
+      return error;
   std::vector<StringRef> names;
   for (const Mailbox &mailbox : manifest.mailboxes)
     names.push_back(mailbox.name);
@@ -103,18 +106,17 @@ Expected<Dump> Dump::plan(const RunOptions &options, const Manifest &manifest) {
     if (Error error = checkLife(*region, manifest, where))
       return error;
     dump.regions.push_back(*region);
-    if (!wanted.place.empty()) {
+    dump.marker = *marker;
+    if (!wanted.place.empty())
       dump.place = wanted.place;
-      dump.marker = *marker;
-    }
   }
   return dump;
 }
 
 std::optional<emu::Trace::Stop> Dump::stop() const {
-  if (!marker)
+  if (place.empty())
     return std::nullopt;
-  return emu::Trace::Stop{*marker, rank.value_or(0), /*behind=*/true};
+  return emu::Trace::Stop{marker, rank.value_or(0), /*behind=*/true};
 }
 
 // ---- reading
@@ -171,15 +173,33 @@ Error Dump::addMailbox(Group &group, unsigned rank, const Mailbox &mailbox,
   return Error::success();
 }
 
-Dump::Item Dump::regionItem(const Region &region, const emu::Trace::Stopped &stopped) const {
+/// Whether a task of the workgroup that writes the region has run; what lies there otherwise is
+/// another region's. True of old code objects, which do not say who writes.
+bool Dump::hasWritten(const Region &region, const Manifest &manifest, uint64_t workgroup) const {
+  unsigned stopStage = marker >> manifest.markerTaskBits;
+  unsigned stopTask = marker & ((1u << manifest.markerTaskBits) - 1);
+  auto hasRun = [&](int64_t number) {
+    const Stage &stage = manifest.stages[number];
+    uint64_t firstTask = (workgroup + manifest.ctas - stage.base % manifest.ctas) % manifest.ctas;
+    if (number != stopStage)
+      return number < stopStage && firstTask < stage.tasks;
+    return place.empty() ? firstTask < stopTask : firstTask <= stopTask;
+  };
+  return region.writers.empty() || any_of(region.writers, hasRun);
+}
+
+Dump::Item Dump::regionItem(const Region &region, const Manifest &manifest,
+                            const emu::Trace::Stopped &stopped) const {
+  bool anyWritten = hasWritten(region, manifest, stopped.workgroup);
   Item item;
   item.name = fmt::format("rank{}/region/{}", stopped.rank, region.name);
   std::string when =
       place.empty() ? std::string("where it stopped") : fmt::format("behind task {}", place);
   item.heading = fmt::format("region '{}' of rank {}, workgroup {}, {}: {}, rows of {} bytes from "
-                             "byte {} of LDS on",
+                             "byte {} of LDS on{}",
                              region.name, stopped.rank, stopped.workgroup, when,
-                             describe(region.type), region.rowBytes, region.offset);
+                             describe(region.type), region.rowBytes, region.offset,
+                             anyWritten ? "" : "; this workgroup has not written it");
   item.dtype = dtypeOf(region.type.element);
   item.shape = fileShapeOf(region.type);
   unsigned elementBytes = dtypeBytes(item.dtype);
@@ -187,7 +207,7 @@ Dump::Item Dump::regionItem(const Region &region, const emu::Trace::Stopped &sto
     for (uint64_t n = 0; n < region.payloadRowBytes(); n += elementBytes) {
       uint64_t at = region.offset + row * region.rowBytes + n;
       item.bytes.insert(item.bytes.end(), &stopped.lds[at], &stopped.lds[at] + elementBytes);
-      bool written = true;
+      bool written = anyWritten;
       for (unsigned byte = 0; byte < elementBytes; ++byte)
         written &= stopped.ldsWritten[at + byte];
       item.known.push_back(written);
@@ -208,7 +228,7 @@ Expected<std::vector<Dump::Item>> Dump::collect(Group &group,
           return error;
   if (stopped)
     for (const Region &region : regions)
-      items.push_back(regionItem(region, *stopped));
+      items.push_back(regionItem(region, group.manifest(), *stopped));
   return items;
 }
 

@@ -36,14 +36,16 @@ private:
   llvm::Expected<std::vector<Item>> collect(Group &group, const emu::Trace::Stopped *stopped) const;
   llvm::Error addMailbox(Group &group, unsigned rank, const Mailbox &mailbox,
                          std::vector<Item> &items) const;
-  Item regionItem(const Region &region, const emu::Trace::Stopped &stopped) const;
+  Item regionItem(const Region &region, const Manifest &manifest,
+                  const emu::Trace::Stopped &stopped) const;
+  bool hasWritten(const Region &region, const Manifest &manifest, uint64_t workgroup) const;
 
   std::vector<Mailbox> mailboxes;
   std::vector<Region> regions;
-  std::string place;              ///< of the regions, "STAGE:TASK"; empty: where --break stops
-  std::optional<uint32_t> marker; ///< of `place`
-  std::optional<unsigned> rank;   ///< the only one to show
-  std::string file;               ///< of --dump-to
+  std::string place;            ///< of the regions, "STAGE:TASK"; empty: where --break stops
+  uint32_t marker = 0;          ///< where the run stops for the regions
+  std::optional<unsigned> rank; ///< the only one to show
+  std::string file;             ///< of --dump-to
 };
 
 } // namespace mono::tools

@@ -16,8 +16,7 @@ namespace {
 /// The options. Built after takeOverNames(), so not as globals.
 struct CommandLine {
   cl::OptionCategory category{"monorun options"};
-  cl::opt<std::string> file{cl::Positional, cl::Required, cl::desc("FILE.mlir|FILE.hsaco"),
-                            cl::cat(category)};
+  cl::list<std::string> files{cl::Positional, cl::desc("FILE.mlir|FILE.hsaco"), cl::cat(category)};
   cl::list<std::string> defines{"D", cl::Prefix, cl::value_desc("NAME=INT"),
                                 cl::desc("parameter of the schedule"), cl::cat(category)};
   cl::opt<std::string> device{"device", cl::init("emu"), cl::value_desc("emu|hip"),
@@ -176,9 +175,26 @@ Error checkDump(const RunOptions &options) {
   return Error::success();
 }
 
+/// What a run that is stopped never comes to.
+Error checkStop(const RunOptions &options) {
+  if (options.breakAt.empty() && options.dumpPlace().empty())
+    return Error::success();
+  StringRef stop = options.breakAt.empty() ? "--dump=REGION@STAGE:TASK" : "--break";
+  if (!options.outputs.empty())
+    return makeError("--outputs is written at the end of a run, but {} stops it before: give one "
+                     "of them",
+                     stop);
+  if (options.stats != StatsFormat::None)
+    return makeError("--stats is about a whole run, but {} stops it before: give one of them",
+                     stop);
+  return Error::success();
+}
+
 /// Options that make no sense together.
 Error checkTogether(const CommandLine &line, const RunOptions &options) {
   if (Error error = checkDump(options))
+    return error;
+  if (Error error = checkStop(options))
     return error;
   int sources =
       options.verifySeed.has_value() + !options.inputs.empty() + !options.goldenCase.empty();
@@ -208,7 +224,10 @@ Error checkTogether(const CommandLine &line, const RunOptions &options) {
 
 Expected<RunOptions> convert(const CommandLine &line) {
   RunOptions options;
-  options.file = line.file;
+  if (line.files.size() != 1)
+    return makeError("expected one FILE.mlir or FILE.hsaco to run, but got {} (see --help)",
+                     line.files.size());
+  options.file = line.files.front();
   options.inputs = line.inputs;
   options.outputs = line.outputs;
   options.mailboxes.assign(line.mailboxes.begin(), line.mailboxes.end());
@@ -268,7 +287,7 @@ std::variant<RunOptions, ExitStatus> parseCommandLine(int argc, char **argv) {
   Expected<RunOptions> options = convert(line);
   if (options)
     return std::move(*options);
-  errs() << "monorun: " << toString(options.takeError()) << '\n';
+  errs() << "monorun: error: " << toString(options.takeError()) << '\n';
   return ExitStatus::Usage;
 }
 

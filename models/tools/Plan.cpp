@@ -1,5 +1,7 @@
 // Parameters, code object, problem and names of a run.
 #include "models/tools/Plan.h"
+
+#include "lowering/Targets.h"
 #include "models/Registry.h"
 #include "models/tools/Source.h"
 
@@ -92,8 +94,24 @@ Error checkTraceTarget(const std::string &path) {
   return code ? makeError("can't write '{}': {}", path, code.message()) : Error::success();
 }
 
+/// What is written is nothing that is read, and one thing.
+Error checkDistinct(const RunOptions &options) {
+  std::vector<StringRef> others = {options.file, options.inputs, options.goldenCase};
+  for (auto [option, path] : {std::pair<StringRef, StringRef>{"--outputs", options.outputs},
+                              {"--dump-to", options.dumpFile},
+                              {"--trace", options.trace}}) {
+    if (llvm::any_of(others, [&](StringRef other) { return isSameFile(path, other); }))
+      return makeError("{}: expected another file than '{}', which is read or written besides",
+                       option, path);
+    others.push_back(path);
+  }
+  return Error::success();
+}
+
 /// What will be written after the run can be written, as far as one can tell before.
 Error checkTargets(const RunOptions &options) {
+  if (Error error = checkDistinct(options))
+    return error;
   for (const std::string &path : {options.outputs, options.dumpFile})
     if (!path.empty())
       if (Error error = checkSafetensorsTarget(path))

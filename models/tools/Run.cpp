@@ -1,6 +1,7 @@
 // The steps of a run in their order.
 #include "models/tools/Run.h"
 #include "models/GroupTensors.h"
+#include "models/Registry.h"
 #include "models/tools/LaunchProgress.h"
 #include "models/tools/Plan.h"
 #include "models/tools/Summary.h"
@@ -43,7 +44,8 @@ Error provideInputs(Group &group, models::Problem *problem, const RunOptions &op
     return addContext(loadInputs(group, **file), options.inputs);
   for (const Operand &operand : group.manifest().operands)
     if (operand.access != OperandAccess::Write)
-      return makeError("operand '{}' needs an input: give --inputs or --verify", operand.name);
+      return makeError("operand '{}' needs an input: give --inputs{}", operand.name,
+                       models::findModel(group.manifest().schedule) ? " or --verify" : "");
   return Error::success();
 }
 
@@ -177,7 +179,7 @@ private:
   emu::Options emulatorOptions();
   Error prepareTrace(const Plan &plan);
   Expected<bool> on(ArrayRef<Device *> devices, emu::Machine *machine, Plan &plan);
-  Error showStopped(const Plan &plan, Group &group, Error why);
+  Error showStopped(const Plan &plan, Group &group);
   ExitStatus fail(Error error, ExitStatus status = ExitStatus::BadInput);
   ExitStatus noDevice(Error error);
   ExitStatus finish(Expected<bool> good);
@@ -226,12 +228,12 @@ Error Run::prepareTrace(const Plan &plan) {
 }
 
 /// The run has stopped where it should.
-Error Run::showStopped(const Plan &plan, Group &group, Error why) {
-  if (options.breakAt.empty())
-    consumeError(std::move(why));
-  else
-    outs() << toString(std::move(why)) << '\n' << recorder.stopped()->registers << '\n';
-  return plan.dump.write(outs(), group, &*recorder.stopped());
+Error Run::showStopped(const Plan &plan, Group &group) {
+  const emu::Trace::Stopped &stopped = *recorder.stopped();
+  if (!options.breakAt.empty())
+    outs() << fmt::format("stopped where task {} begins: rank {}, workgroup {}, {}\n",
+                          options.breakAt, stopped.rank, stopped.workgroup, stopped.registers);
+  return plan.dump.write(outs(), group, &stopped);
 }
 
 /// Runs the plan on one device a rank. `machine` is the emulator they belong to, or null. True when
@@ -252,8 +254,8 @@ Expected<bool> Run::on(ArrayRef<Device *> devices, emu::Machine *machine, Plan &
   Error written =
       options.trace.empty() ? Error::success() : saveTrace(options.trace, *trace, *group);
   if (!outputs && trace && trace->stopped()) {
-    if (Error error =
-            joinErrors(showStopped(plan, *group, outputs.takeError()), std::move(written)))
+    consumeError(outputs.takeError()); // says that it stopped
+    if (Error error = joinErrors(showStopped(plan, *group), std::move(written)))
       return error;
     return true;
   }
@@ -270,7 +272,7 @@ Expected<bool> Run::on(ArrayRef<Device *> devices, emu::Machine *machine, Plan &
 
 ExitStatus Run::fail(Error error, ExitStatus status) {
   telling.progress.finish();
-  errs() << "monorun: " << toString(std::move(error)) << '\n';
+  errs() << "monorun: error: " << toString(std::move(error)) << '\n';
   return status;
 }
 

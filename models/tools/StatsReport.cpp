@@ -106,12 +106,14 @@ json::Object statsJson(const Group &group, emu::Machine &machine, const RunTime 
 static void printKernel(raw_ostream &out, const Group &group, const RunTime &time) {
   const KernelInfo &info = group.kernelInfo();
   const Manifest &manifest = group.manifest();
-  out << fmt::format("kernel {}: {} ranks of {} workgroups of {} threads\n", manifest.kernel,
-                     manifest.ranks, manifest.ctas, manifest.threads)
+  auto s = [](uint64_t number) { return number == 1 ? "" : "s"; };
+  out << fmt::format("kernel {}: {} rank{} of {} workgroups of {} threads\n", manifest.kernel,
+                     manifest.ranks, s(manifest.ranks), manifest.ctas, manifest.threads)
       << fmt::format("{} VGPRs, {} AGPRs, {} SGPRs, {} spills, {} bytes of LDS, {} of scratch\n",
                      info.vgprs, info.agprs, info.sgprs, info.vgprSpills + info.sgprSpills,
                      manifest.ldsBytes, info.scratchBytes)
-      << fmt::format("{} launches, {:.2f} s on this host\n", time.launches, time.seconds);
+      << fmt::format("{} launch{}, {:.2f} s on this host\n", time.launches,
+                     time.launches == 1 ? "" : "es", time.seconds);
 }
 
 static void printOccupancy(raw_ostream &out, const emu::Occupancy &occupancy) {

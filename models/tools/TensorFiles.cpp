@@ -2,7 +2,7 @@
 #include "models/tools/TensorFiles.h"
 #include "lowering/Nearest.h"
 #include "models/GroupTensors.h"
-#include "models/tools/TensorDiff.h"
+#include "models/tools/FileDiff.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
@@ -78,6 +78,8 @@ static Error loadInput(Group &group, unsigned rank, const Operand &operand,
 static Error checkNames(const Manifest &manifest, const SafetensorsFile &file) {
   for (const TensorView &view : file.tensors()) {
     auto [name, rank] = inputName(view.name);
+    if (rank && view.name != rankName(*rank, name))
+      return makeError("tensor '{}': expected its name as '{}'", view.name, rankName(*rank, name));
     if (rank.value_or(0) >= manifest.ranks)
       return makeError("tensor '{}': expected a rank below {}", view.name, manifest.ranks);
     Expected<const Operand *> operand = manifest.findOperand(name);

@@ -63,7 +63,7 @@ void CacheModel::access(Wave &wave, const Instruction &inst, uint64_t address, u
 void CacheModel::touch(Wave &wave, const Instruction &inst, uint64_t line, Kind kind) {
   const LaunchContext &launch = wave.workgroup->launch();
   uint64_t address = line << CacheTags::lineShift;
-  unsigned owner = unsigned(address >> AddressSpace::rankShift) - AddressSpace::firstWindow;
+  unsigned owner = unsigned(address >> rankShift) - firstWindow;
   CacheTraffic &traffic = wave.stats->caches;
   bool pastL2 = kind == Kind::Atomic || owner != launch.rank ||
                 (inst.format != Format::Smem && scopeOf(inst) != Scope::Wave);
@@ -81,6 +81,8 @@ void CacheModel::touch(Wave &wave, const Instruction &inst, uint64_t line, Kind 
       ++traffic.l2Misses;
     }
   }
+  if (owner >= ranks.size())
+    return; // memory of the host is in no HBM
   Cache &infinityCache = *ranks[owner].infinityCache;
   {
     std::lock_guard guard(infinityCache.mutex);

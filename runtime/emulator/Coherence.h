@@ -93,8 +93,8 @@ private:
 
   void loadPiece(Agent &agent, Scope scope, bool streaming, uint64_t address, unsigned bytes,
                  uint8_t *to);
-  CacheLine &lineOfL1(Cache &cache, Cache &behind, uint64_t line);
-  CacheLine &lineOfL2(Cache &cache, uint64_t line);
+  CacheLine &lineOfL1(Cache &cache, Cache &behind, uint64_t address);
+  CacheLine &lineOfL2(Cache &cache, uint64_t address);
   void makeRoom(Cache &cache);
   void evict(Cache &cache, uint64_t line);
   void writeBackLine(CacheLine &line);

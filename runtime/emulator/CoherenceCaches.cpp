@@ -60,21 +60,26 @@ static void merge(CacheLine &to, const ByteMask &valid, const uint8_t *from) {
   to.valid = to.valid | missing;
 }
 
-/// The line of an L2 with all its bytes, fetched from memory as far as they are missing.
-CacheLine &CoherenceModel::lineOfL2(Cache &cache, uint64_t line) {
+/// The line of an L2 around an address, with the bytes of the allocation there, fetched from memory
+/// as far as they are missing. Allocations of the host may begin and end inside a line.
+CacheLine &CoherenceModel::lineOfL2(Cache &cache, uint64_t address) {
+  const uint64_t line = lineOf(address);
   CacheLine *cached = cache.find(line);
   if (!cached) {
     makeRoom(cache);
     cached = &cache.insert(line);
   }
-  const Allocation *allocation = memory.find(line);
-  uint64_t count = std::min(cacheLineBytes, allocation->base + allocation->size - line);
-  merge(*cached, ByteMask::range(0, unsigned(count)), allocation->host(line));
+  const Allocation *allocation = memory.find(address);
+  uint64_t first = std::max(line, allocation->base);
+  uint64_t end = std::min(line + cacheLineBytes, allocation->base + allocation->size);
+  merge(*cached, ByteMask::range(unsigned(first - line), unsigned(end - first)),
+        allocation->host(first) - (first - line));
   return *cached;
 }
 
 /// The line of an L1 or scalar cache, from L2 as far as bytes are missing.
-CacheLine &CoherenceModel::lineOfL1(Cache &cache, Cache &behind, uint64_t line) {
+CacheLine &CoherenceModel::lineOfL1(Cache &cache, Cache &behind, uint64_t address) {
+  const uint64_t line = lineOf(address);
   CacheLine *cached = cache.find(line);
   if (!cached) {
     makeRoom(cache);
@@ -82,7 +87,7 @@ CacheLine &CoherenceModel::lineOfL1(Cache &cache, Cache &behind, uint64_t line) 
   }
   if (!(~cached->valid).any())
     return *cached;
-  const CacheLine &source = lineOfL2(behind, line);
+  const CacheLine &source = lineOfL2(behind, address);
   merge(*cached, source.valid, source.bytes.data());
   return *cached;
 }
@@ -98,7 +103,7 @@ void CoherenceModel::loadPiece(Agent &agent, Scope scope, bool streaming, uint64
   }
   if (streaming || chance.oneIn(evictionRate))
     l1(agent).erase(line);
-  std::memcpy(to, &lineOfL1(l1(agent), l2(agent), line).bytes[address - line], bytes);
+  std::memcpy(to, &lineOfL1(l1(agent), l2(agent), address).bytes[address - line], bytes);
 }
 
 void CoherenceModel::load(Wave &wave, const Instruction &inst, uint64_t address, unsigned bytes,
@@ -130,8 +135,8 @@ void CoherenceModel::loadScalar(Wave &wave, uint64_t address, unsigned bytes, ui
   Agent &agent = agentOf(wave);
   Cache &cache = ranks[agent.rank]->scalar[agent.cu / gfx950::computeUnitsPerScalarCache];
   for (unsigned n = 0; n < bytes; n += 4) {
-    uint64_t line = lineOf(address + n);
-    std::memcpy(&to[n / 4], &lineOfL1(cache, l2(agent), line).bytes[address + n - line], 4);
+    const uint64_t at = address + n;
+    std::memcpy(&to[n / 4], &lineOfL1(cache, l2(agent), at).bytes[at - lineOf(at)], 4);
   }
 }
 

@@ -21,6 +21,14 @@ namespace mono::emu {
 /// whose memory it is.
 using DevicePtr = uint64_t;
 
+/// Rank r owns the addresses [(16 + r) << 40, (17 + r) << 40) of a 48-bit address space.
+inline constexpr unsigned rankShift = 40, firstWindow = 16, maxRanks = 64;
+inline constexpr uint64_t windowBytes = uint64_t(1) << rankShift;
+/// True for the addresses of ranks, whether a machine has that many or not.
+constexpr bool isDeviceWindow(uint64_t address) {
+  return (address >> rankShift) - firstWindow < maxRanks;
+}
+
 enum class MemoryKind : uint8_t {
   Device,      ///< visible to its own rank only
   PeerVisible, ///< fine-grained, uncached: every rank may load, store and do atomics
@@ -127,7 +135,7 @@ struct StoreFault {
 /// serialised. Every error names what was asked and what was allowed.
 class Machine {
 public:
-  /// `ranks` is brought into 1..64.
+  /// `ranks` is brought into 1..maxRanks.
   explicit Machine(unsigned ranks, const Options &options = {});
   ~Machine();
   Machine(const Machine &) = delete;
@@ -144,7 +152,8 @@ public:
   /// least 1 byte.
   llvm::Expected<DevicePtr> allocate(unsigned rank, uint64_t bytes, llvm::StringRef name,
                                      MemoryKind kind = MemoryKind::Device);
-  /// Frees memory; `ptr` must be what allocate() returned.
+  /// Frees memory; `ptr` must be what allocate() returned. Its addresses are given out again only
+  /// after nearly all others of the rank, so that a use after free is found.
   llvm::Error free(unsigned rank, DevicePtr ptr);
 
   /// Copies between host and device. The range must lie inside one allocation of `rank`; read() of
@@ -152,7 +161,8 @@ public:
   llvm::Error write(unsigned rank, DevicePtr ptr, llvm::ArrayRef<uint8_t> bytes);
   llvm::Error read(unsigned rank, DevicePtr ptr, llvm::MutableArrayRef<uint8_t> bytes);
   llvm::Error fill(unsigned rank, DevicePtr ptr, uint8_t value, uint64_t bytes);
-  /// Marks bytes as never written (their content becomes 0xA5).
+  /// Marks bytes as never written; their content becomes 0xA5. Memory that others may write, mapped
+  /// or shared, changes its content only.
   llvm::Error poison(unsigned rank, DevicePtr ptr, uint64_t bytes);
   /// Number of bytes of the range that nobody wrote.
   llvm::Expected<uint64_t> unwrittenBytes(unsigned rank, DevicePtr ptr, uint64_t bytes);
@@ -199,7 +209,7 @@ public:
   /// How many planted faults no store has met yet.
   size_t faultsWaiting() const;
 
-  const Stats &stats(unsigned rank) const;
+  Stats stats(unsigned rank) const;
   void resetStats();
 
 private:

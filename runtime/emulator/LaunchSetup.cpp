@@ -3,15 +3,16 @@
 
 #include "runtime/Error.h"
 #include "runtime/Gfx950.h"
+#include "runtime/emulator/LaunchRules.h"
 #include "runtime/emulator/exec/Apertures.h"
 #include "runtime/emulator/exec/Hazard.h"
+
+#include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
 #include <cstring>
 
 namespace mono::emu {
-
-using gfx950::maxWorkgroupSize;
 
 llvm::Expected<const KernelDescription *> Module::find(llvm::StringRef kernel) const {
   auto it = object->kernels.find(kernel.str());
@@ -24,35 +25,6 @@ llvm::Expected<const KernelDescription *> Module::find(llvm::StringRef kernel) c
 }
 
 // ---- validation --------------------------------------------------------------------------------
-
-static llvm::Error checkDimensions(const Launch &launch, const KernelInfo &info) {
-  const auto &g = launch.grid, &b = launch.block;
-  for (unsigned d = 0; d < 3; ++d)
-    if (g[d] == 0 || b[d] == 0)
-      return makeError(
-          "kernel '{}': expected a grid and workgroup of at least 1 in each dimension, but "
-          "got ({}, {}, {}) x ({}, {}, {})",
-          info.name, g[0], g[1], g[2], b[0], b[1], b[2]);
-  uint64_t limit =
-      info.maxWorkgroupSize ? std::min(info.maxWorkgroupSize, maxWorkgroupSize) : maxWorkgroupSize;
-  // Each factor is bounded first, so that the product cannot wrap.
-  bool tooLarge =
-      b[0] > limit || b[1] > limit || b[2] > limit || uint64_t(b[0]) * b[1] * b[2] > limit;
-  if (tooLarge)
-    return makeError(
-        "kernel '{}': expected at most {} work-items a workgroup, but got {} x {} x {}", info.name,
-        limit, b[0], b[1], b[2]);
-  for (unsigned d = 0; d < 3; ++d)
-    if (launch.remainder[d] >= b[d] && launch.remainder[d] != 0)
-      return makeError("kernel '{}': expected fewer than {} work-items in a partial workgroup, but "
-                       "got {} in dimension {}",
-                       info.name, b[d], launch.remainder[d], d);
-  constexpr uint64_t maxGrid = uint64_t(1) << 32;
-  if (uint64_t(g[0]) * g[1] >= maxGrid || uint64_t(g[0]) * g[1] * g[2] >= maxGrid)
-    return makeError("kernel '{}': expected fewer than 2^32 workgroups, but got {} x {} x {}",
-                     info.name, g[0], g[1], g[2]);
-  return llvm::Error::success();
-}
 
 static llvm::Error checkResidency(const Launch &launch, const PreparedLaunch &prepared) {
   const LaunchContext &context = prepared.context;
@@ -71,10 +43,6 @@ static llvm::Error checkResidency(const Launch &launch, const PreparedLaunch &pr
 }
 
 // ---- kernel arguments --------------------------------------------------------------------------
-
-static bool isHidden(const KernelArg &arg) {
-  return llvm::StringRef(arg.valueKind).starts_with("hidden_");
-}
 
 /// Work-items of the grid in one dimension.
 static uint64_t workItemsOf(const Launch &launch, unsigned d) {
@@ -114,13 +82,8 @@ static llvm::Expected<std::vector<uint8_t>> completeKernarg(const Launch &launch
   std::vector<uint8_t> bytes = launch.kernarg;
   if (given == segment)
     return bytes;
-  uint64_t explicitEnd = 0;
-  bool anyHidden = false;
-  for (const KernelArg &arg : kernel.args) {
-    anyHidden |= isHidden(arg);
-    if (!isHidden(arg))
-      explicitEnd = std::max(explicitEnd, arg.offset + arg.size);
-  }
+  const uint64_t explicitEnd = explicitBytes(kernel.args);
+  const bool anyHidden = llvm::any_of(kernel.args, isHidden);
   if (!anyHidden || given < explicitEnd || given > segment)
     return makeError("kernel '{}': expected {} bytes of kernel arguments, but got {}",
                      launch.kernel, anyHidden ? explicitEnd : segment, given);
@@ -139,7 +102,8 @@ static llvm::Expected<std::vector<uint8_t>> completeKernarg(const Launch &launch
 static llvm::Expected<DevicePtr> place(AddressSpace &memory, unsigned rank, llvm::StringRef name,
                                        llvm::ArrayRef<uint8_t> bytes) {
   uint64_t size = (bytes.size() + 64) / 64 * 64;
-  auto allocation = memory.allocate(rank, size, name, MemoryKind::Device);
+  auto allocation =
+      memory.allocate(rank, size, name, MemoryKind::Device, AddressSpace::Part::Launch);
   if (!allocation)
     return allocation.takeError();
   std::copy(bytes.begin(), bytes.end(), (*allocation)->data());
@@ -178,7 +142,7 @@ llvm::Expected<std::unique_ptr<PreparedLaunch>> prepareLaunch(const Launch &laun
   if (!kernel)
     return kernel.takeError();
   const KernelInfo &info = (*kernel)->info;
-  if (llvm::Error error = checkDimensions(launch, info))
+  if (llvm::Error error = checkShape(info, launch.grid, launch.block, launch.remainder))
     return std::move(error);
   if (launch.dynamicLdsBytes > gfx950::ldsBytes - info.ldsBytes)
     return makeError(

@@ -52,7 +52,7 @@ struct Machine::Impl {
 };
 
 Machine::Machine(unsigned ranks, const Options &options)
-    : impl(std::make_unique<Impl>(std::clamp(ranks, 1u, 64u), options)) {}
+    : impl(std::make_unique<Impl>(std::clamp(ranks, 1u, maxRanks), options)) {}
 Machine::~Machine() = default;
 
 unsigned Machine::ranks() const { return impl->memory.ranks(); }
@@ -152,7 +152,7 @@ llvm::Expected<Machine::Impl::Place> Machine::Impl::place(uint64_t address, uint
     return Place{nullptr, reinterpret_cast<uint8_t *>(address)};
   Allocation *allocation = memory.find(address);
   if (!allocation || !allocation->contains(address, bytes)) {
-    unsigned rank = unsigned((address >> AddressSpace::rankShift) - AddressSpace::firstWindow);
+    unsigned rank = unsigned((address >> rankShift) - firstWindow);
     return makeError("{}", memory.explainFault(rank, address, bytes));
   }
   return Place{allocation, allocation->host(address)};
@@ -429,9 +429,9 @@ void Machine::Impl::merge(const std::vector<std::vector<std::unique_ptr<ExecStat
   }
 }
 
-const Stats &Machine::stats(unsigned rank) const {
-  static const Stats none;
-  return rank < impl->stats.size() ? impl->stats[rank] : none;
+Stats Machine::stats(unsigned rank) const {
+  std::lock_guard guard(impl->lock);
+  return rank < impl->stats.size() ? impl->stats[rank] : Stats();
 }
 
 void Machine::resetStats() {

@@ -3,6 +3,8 @@
 
 #include "runtime/Error.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -16,6 +18,16 @@ static uint8_t *mapZeroPages(uint64_t bytes) {
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return p == MAP_FAILED ? nullptr : static_cast<uint8_t *>(p);
 }
+
+using AllocationList = std::vector<std::unique_ptr<Allocation>>;
+
+/// The first allocation of a sorted list that begins behind an address.
+static auto firstBehind(const AllocationList &list, uint64_t address) {
+  return std::upper_bound(list.begin(), list.end(), address,
+                          [](uint64_t a, const auto &allocation) { return a < allocation->base; });
+}
+
+static uint64_t endOf(const Allocation &allocation) { return allocation.base + allocation.size; }
 
 /// Room behind the data so that whole-word host accesses at the end stay mapped.
 static constexpr uint64_t tailBytes = 64;
@@ -96,6 +108,8 @@ void Allocation::markWritten(uint64_t address, uint64_t count) {
 }
 
 void Allocation::markUnwritten(uint64_t address, uint64_t count) {
+  if (isOpenToOthers())
+    return;
   uint64_t cleared = 0;
   forEachMaskByte(address, count, [&](uint64_t index, uint8_t mask) {
     cleared += std::popcount(uint8_t(writtenBits[index] & mask));
@@ -117,7 +131,7 @@ uint64_t Allocation::countUnwritten(uint64_t address, uint64_t count) const {
 }
 
 int Allocation::share() {
-  if (sharedFile >= 0 || !owned)
+  if (isOpenToOthers())
     return sharedFile;
   uint64_t mapped = size + tailBytes;
   int file = memfd_create("mono-device-memory", MFD_CLOEXEC);
@@ -137,12 +151,31 @@ int Allocation::share() {
   return sharedFile = file;
 }
 
-static uint64_t alignUp(uint64_t value, uint64_t alignment) {
-  return (value + alignment - 1) / alignment * alignment;
+// ---- addresses ---------------------------------------------------------------------------------
+
+/// Allocations begin on a page, which is more than the 256 bytes promised.
+static uint64_t pageUp(uint64_t address) { return llvm::alignTo(address, 4096); }
+
+/// The first address in [from, to) for an allocation with the guard on both sides.
+std::optional<uint64_t> AddressSpace::findRoom(const RankMemory &memory, uint64_t from, uint64_t to,
+                                               uint64_t bytes) {
+  const auto &list = memory.allocations;
+  auto next = firstBehind(list, from);
+  uint64_t free = next == list.begin() ? from : std::max(from, pageUp(endOf(**std::prev(next))));
+  while (true) {
+    const bool isLast = next == list.end() || (*next)->base >= to;
+    uint64_t base = free + guardBytes;
+    if (pageUp(base + bytes) + guardBytes <= (isLast ? to : (*next)->base))
+      return base;
+    if (isLast)
+      return std::nullopt;
+    free = pageUp(endOf(**next++));
+  }
 }
 
 llvm::Expected<Allocation *> AddressSpace::allocate(unsigned rank, uint64_t bytes,
-                                                    llvm::StringRef name, MemoryKind kind) {
+                                                    llvm::StringRef name, MemoryKind kind,
+                                                    Part part) {
   if (rank >= ranks())
     return makeError("expected a rank below {}, but got {}", ranks(), rank);
   if (bytes == 0)
@@ -151,21 +184,25 @@ llvm::Expected<Allocation *> AddressSpace::allocate(unsigned rank, uint64_t byte
   if (bytes > bytesPerRank - memory.used)
     return makeError("allocation '{}': {} bytes asked, but rank {} has {} of {} bytes left", name,
                      bytes, rank, bytesPerRank - memory.used, bytesPerRank);
-  uint64_t window = uint64_t(1) << rankShift;
-  uint64_t offset = memory.cursor + guardBytes;
-  uint64_t end = alignUp(offset + bytes, 4096);
-  if (end + guardBytes > window)
-    return makeError("allocation '{}': the addresses of rank {} are used up", name, rank);
-  uint64_t base = (uint64_t(firstWindow + rank) << rankShift) + offset;
-  auto allocation = std::make_unique<Allocation>(rank, base, bytes, name.str(), kind);
-  if (!allocation->data())
+  const bool isLaunch = part == Part::Launch;
+  const uint64_t window = windowOf(rank), begin = window + (isLaunch ? launchPart : 0),
+                 end = window + (isLaunch ? windowBytes : launchPart);
+  uint64_t &cursor = memory.cursor[unsigned(part)];
+  std::optional<uint64_t> base = findRoom(memory, window + cursor, end, bytes);
+  if (!base)
+    base = findRoom(memory, begin, end, bytes);
+  if (!base)
+    return makeError("allocation '{}': rank {} has no {} free addresses in a row", name, rank,
+                     bytes);
+  auto allocation = std::make_unique<Allocation>(rank, *base, bytes, name.str(), kind);
+  if (!allocation->isBacked())
     return makeError("allocation '{}': the host has no {} bytes of memory", name, bytes);
 
-  memory.cursor = end;
+  cursor = pageUp(*base + bytes) - window;
   memory.used += bytes;
   number(*allocation);
-  memory.allocations.push_back(std::move(allocation)); // the cursor only grows: still sorted
-  return memory.allocations.back().get();
+  auto &list = memory.allocations;
+  return list.insert(firstBehind(list, *base), std::move(allocation))->get();
 }
 
 /// Gives an allocation its dense index.
@@ -188,12 +225,12 @@ llvm::Error AddressSpace::free(unsigned rank, uint64_t base) {
   if (rank >= ranks())
     return makeError("expected a rank below {}, but got {}", ranks(), rank);
   Allocation *allocation = find(base);
-  if (!allocation || allocation->base != base || allocation->rank != rank)
+  if (!allocation || allocation->base != base || allocation->rank != rank || allocation->isHost())
     return makeError("free of 0x{:x}: not the start of an allocation of rank {}", base, rank);
   RankMemory &memory = perRank[rank];
   memory.used -= allocation->size;
   forget(*allocation);
-  std::erase_if(memory.allocations, [&](const auto &a) { return a.get() == allocation; });
+  memory.allocations.erase(std::prev(firstBehind(memory.allocations, base)));
   return llvm::Error::success();
 }
 
@@ -226,18 +263,14 @@ llvm::Error AddressSpace::unmapHost(void *start) {
 }
 
 bool AddressSpace::isOpenToOthers() const {
-  if (!hostMapped.empty())
-    return true;
   return std::any_of(byId.begin(), byId.end(),
-                     [](const Allocation *a) { return a && a->isShared(); });
+                     [](const Allocation *a) { return a && a->isOpenToOthers(); });
 }
 
 Allocation *AddressSpace::find(uint64_t address) const {
   uint64_t rank = (address >> rankShift) - firstWindow;
   const auto &list = rank < perRank.size() ? perRank[rank].allocations : hostMapped;
-  auto it =
-      std::upper_bound(list.begin(), list.end(), address,
-                       [](uint64_t a, const auto &allocation) { return a < allocation->base; });
+  auto it = firstBehind(list, address);
   if (it == list.begin())
     return nullptr;
   Allocation *allocation = std::prev(it)->get();
@@ -249,19 +282,19 @@ llvm::Expected<Allocation *> AddressSpace::findRange(unsigned rank, uint64_t add
   if (rank >= ranks())
     return makeError("expected a rank below {}, but got {}", ranks(), rank);
   Allocation *allocation = find(address);
-  if (!allocation || allocation->rank != rank || !allocation->contains(address, bytes))
+  bool isOther = allocation && allocation->rank != rank && !allocation->isHost();
+  if (!allocation || isOther || !allocation->contains(address, bytes))
     return makeError("{}", explainFault(rank, address, bytes));
   return allocation;
 }
 
 /// "N bytes past the end of 'x'" for the allocation of `list` nearest to the range.
-static std::string describeNearest(const std::vector<std::unique_ptr<Allocation>> &list,
-                                   uint64_t address, uint64_t bytes) {
+static std::string describeNearest(const AllocationList &list, uint64_t address, uint64_t bytes) {
   const Allocation *nearest = nullptr;
   uint64_t best = ~uint64_t(0);
   std::string where;
   for (const auto &a : list) {
-    uint64_t end = a->base + a->size;
+    uint64_t end = endOf(*a);
     bool behind = address >= a->base;
     uint64_t distance = behind ? (address >= end ? address - end : 0) : a->base - address;
     if (nearest && distance >= best)

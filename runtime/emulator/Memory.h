@@ -4,9 +4,11 @@
 #include "runtime/Gfx950.h"
 #include "runtime/emulator/Emulator.h"
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +18,7 @@ namespace mono::emu {
 /// nothing until touched. Fixed in place while a launch runs.
 class Allocation {
 public:
-  /// Maps host memory for `size` bytes; data() is null if the host refuses.
+  /// Maps host memory for `size` bytes, if the host agrees: see isBacked().
   Allocation(unsigned rank, uint64_t base, uint64_t size, std::string name, MemoryKind kind);
   /// Host memory at its own address, visible to every rank; the caller keeps owning it.
   Allocation(void *start, uint64_t size, std::string name);
@@ -33,6 +35,8 @@ public:
 
   /// Memory of the host that the caller has mapped.
   bool isHost() const { return !owned; }
+  /// False if the host has no memory for it.
+  bool isBacked() const { return bytes && (writtenBits || !owned); }
   uint8_t *data() const { return bytes; }
   bool contains(uint64_t address, uint64_t count) const {
     return address - base < size && count <= size - (address - base);
@@ -47,7 +51,7 @@ public:
   /// Marks bytes as written; safe from several threads. Call before storing the data, so that who
   /// sees the data sees the mark (x86 keeps the order of stores).
   void markWritten(uint64_t address, uint64_t count);
-  /// Marks bytes as never written. Not during a launch.
+  /// Marks bytes as never written, unless others may write them too. Not during a launch.
   void markUnwritten(uint64_t address, uint64_t count);
   uint64_t countUnwritten(uint64_t address, uint64_t count) const;
 
@@ -55,6 +59,8 @@ public:
   /// The descriptor, or -1 if the host refuses. Not during a launch.
   int share();
   bool isShared() const { return sharedFile >= 0; }
+  /// Someone outside the machine may write it, so all of it counts as written.
+  bool isOpenToOthers() const { return isHost() || isShared(); }
 
 private:
   template <typename Fn> void forEachMaskByte(uint64_t address, uint64_t count, Fn fn) const;
@@ -66,27 +72,29 @@ private:
   std::atomic<uint64_t> unwritten;
 };
 
-/// The memory of all ranks in one 48-bit address space: rank r owns [(16 + r) << 40, (17 + r) <<
-/// 40).
+/// The memory of all ranks in one address space, a window for each (emu::rankShift).
+///
+/// Where the next allocation goes wanders up through the window and starts again at its bottom, so
+/// that freed addresses come back as late as they can. The kernel arguments of launches, which come
+/// and go with each, wander through a part of their own.
 class AddressSpace {
 public:
   explicit AddressSpace(unsigned ranks) : perRank(ranks) {}
 
-  static constexpr unsigned rankShift = 40, firstWindow = 16;
-  static constexpr uint64_t alignment = 256;
   /// Unmapped bytes between allocations, so that overruns hit nothing.
   static constexpr uint64_t guardBytes = 64 * 1024;
   static constexpr uint64_t bytesPerRank = gfx950::hbmBytes;
 
+  enum class Part { Program, Launch };
   llvm::Expected<Allocation *> allocate(unsigned rank, uint64_t bytes, llvm::StringRef name,
-                                        MemoryKind kind);
+                                        MemoryKind kind, Part part = Part::Program);
   llvm::Error free(unsigned rank, uint64_t base);
 
   llvm::Error mapHost(void *start, uint64_t bytes, llvm::StringRef name);
   llvm::Error unmapHost(void *start);
   /// True if someone outside the machine may write memory that kernels read.
   bool isOpenToOthers() const;
-  /// True if the address belongs to a rank, allocated or not.
+  /// True if the address belongs to a rank of this machine, allocated or not.
   bool isDeviceAddress(uint64_t address) const {
     return (address >> rankShift) - firstWindow < perRank.size();
   }
@@ -108,9 +116,15 @@ public:
 private:
   struct RankMemory {
     std::vector<std::unique_ptr<Allocation>> allocations; ///< sorted by base
-    uint64_t cursor = 0; ///< next free offset; addresses are not reused
+    /// By Part: where the search for room begins, offsets into the window.
+    std::array<uint64_t, 2> cursor = {0, launchPart};
     uint64_t used = 0;
   };
+  /// The launches' part of a window, its end: room for a million argument buffers.
+  static constexpr uint64_t launchPart = windowBytes - (uint64_t(1) << 36);
+  static uint64_t windowOf(unsigned rank) { return uint64_t(firstWindow + rank) << rankShift; }
+  static std::optional<uint64_t> findRoom(const RankMemory &memory, uint64_t from, uint64_t to,
+                                          uint64_t bytes);
   void number(Allocation &allocation);
   void forget(const Allocation &allocation);
 

@@ -10,11 +10,16 @@ namespace mono::emu {
 RaceGlobal::RaceGlobal(const AddressSpace &memory, unsigned ranks)
     : memory(memory), events(ranks), shadows(memory.idLimit()) {}
 
+/// The line of an address, counted from the one an allocation begins in.
+static uint64_t lineIn(const Allocation &allocation, uint64_t address) {
+  return address / cacheLineBytes - allocation.base / cacheLineBytes;
+}
+
 ShadowLine *RaceGlobal::shadowOf(const Allocation &allocation) {
   std::lock_guard guard(shadowLock);
   ShadowLines &lines = shadows[allocation.id];
   if (!lines)
-    lines = allocateShadow((allocation.size + cacheLineBytes - 1) / cacheLineBytes);
+    lines = allocateShadow(lineIn(allocation, allocation.base + allocation.size - 1) + 1);
   return lines.get();
 }
 
@@ -50,6 +55,7 @@ public:
       if (start != line && !flush())
         return false;
       line = start;
+      inside = address;
       mask = mask | ByteMask::range(unsigned(address - start), unsigned(next - address));
       address = next;
     }
@@ -61,12 +67,12 @@ public:
     if (!mask.any())
       return true;
     bool good = true;
-    if (!allocation || !allocation->contains(line, 1))
-      enter();
-    if (allocation) {
+    if (!allocation || !allocation->contains(inside, 1))
+      good = enter();
+    if (allocation && good) {
       Stripe &stripe = race.stripe[line >> 12 & (stripes - 1)];
       std::lock_guard guard(stripe.lock);
-      good = record(shadow[(line - allocation->base) / cacheLineBytes], stripe);
+      good = record(shadow[lineIn(*allocation, inside)], stripe);
     }
     mask = {};
     return good;
@@ -78,9 +84,15 @@ private:
     return bytes <= 8 && std::has_single_bit(bytes) && address % bytes == 0;
   }
 
-  void enter() {
-    allocation = race.memory.find(line);
+  /// False, with the wave at fault, if there is no shadow of the allocation.
+  bool enter() {
+    allocation = race.memory.find(inside);
     shadow = allocation ? race.shadowOf(*allocation) : nullptr;
+    if (allocation && !shadow)
+      wave.fault(fmt::format("the host has no memory to check '{}' ({} bytes) for races; without "
+                             "the check race-global there is no need of it",
+                             allocation->name, allocation->size));
+    return !allocation || shadow;
   }
 
   bool record(ShadowLine &where, Stripe &stripe) {
@@ -195,7 +207,7 @@ private:
   RaceOrder::Node ownRelease = 0, lastAcquired = 0;
   const Allocation *allocation = nullptr;
   ShadowLine *shadow = nullptr;
-  uint64_t line = 0;
+  uint64_t line = 0, inside = 0; ///< `inside`: an address of the line that is accessed
   ByteMask mask;
 };
 

@@ -105,7 +105,7 @@ struct ShadowLine {
   Detail *detail = nullptr;
 };
 
-/// Zero-initialised storage that costs nothing until touched.
+/// Zero-initialised storage that costs nothing until touched; null if the host has none.
 struct FreeDelete {
   void operator()(void *p) const { std::free(p); }
 };

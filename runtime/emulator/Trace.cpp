@@ -34,8 +34,10 @@ void Trace::leave(Row &row, const Wave &wave) {
 
 /// Registers with something in them, for people.
 static std::string registersOf(const Wave &wave) {
-  std::string text = fmt::format("pc 0x{:x}, exec 0x{:016x}, vcc 0x{:016x}, scc {}, m0 0x{:08x}",
-                                 wave.pc, wave.exec(), wave.vcc(), unsigned(wave.scc), wave.m0());
+  std::string text = fmt::format(
+      "wavefront {}\n  pc 0x{:x}, exec 0x{:016x}, vcc 0x{:016x}, scc {}, "
+      "m0 0x{:08x}",
+      wave.indexInWorkgroup, wave.pc, wave.exec(), wave.vcc(), unsigned(wave.scc), wave.m0());
   unsigned shown = 0;
   for (unsigned n = 0; n < sgpr::vcc; ++n)
     if (wave.sgprs[n] && wave.sgprs[n] != poisonDword)

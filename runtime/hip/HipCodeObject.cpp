@@ -66,7 +66,7 @@ static Error checkAttributes(const HipContext &context, const HipKernel &kernel)
   if (!registers)
     return registers.takeError();
   if (*registers > registersPerLane)
-    return makeError("kernel '{}': expected at most {} registers a lane, but HIP reports {}",
+    return makeError("kernel '{}': expected at most {} registers per lane, but HIP reports {}",
                      kernel.name, registersPerLane, *registers);
   return Error::success();
 }

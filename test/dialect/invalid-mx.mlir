@@ -84,8 +84,20 @@ mono.schedule @scaled_bf16 target("gfx950") grid(1 x 64) {
   %w = mono.operand "w" read weight [16, 128] : bf16, #mono.mfma_rows<16>
   %ws = mono.operand "ws" read weight [16, 4] : f8E8M0FNU, #mono.mfma_rows<16>
   mono.stage "s" (%t) tasks [1] base [0] {
-    // expected-error @below {{expected 'scaled' and 'groups' with weights of f4E2M1FN or f8E4M3FN only, but operand 'w' has 'bf16'}}
+    // expected-error @below {{expected 'scaled' and 'groups' with weights of f4E2M1FN or f8E4M3FN only, but operand 'w' has 'bf16'; bf16 has no scales}}
     %e = mono.stream %w[0, 0] [16, 128] scaled %ws split_k(1)
+  }
+}
+
+// -----
+
+mono.schedule @groups_of_bf16 target("gfx950") grid(1 x 64) {
+  %w = mono.operand "w" read weight [2, 16, 128] : bf16, #mono.mfma_rows<16>
+  %i = mono.operand "i" read [2] : i32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %list = mono.load %i[0] [2] : tensor<2xi32>
+    // expected-error @below {{but operand 'w' has 'bf16'; of bf16, stream every matrix on its own and weigh with 0 what nobody chose}}
+    %e = mono.stream %w[0, 0, 0] [2, 16, 128] groups(%list : tensor<2xi32>) split_k(1)
   }
 }
 

@@ -345,7 +345,7 @@ mono.schedule @received_box target("gfx950") grid(1 x 64) {
   %r = mono.region "r" [4, 2, 64] : bf16
   mono.stage "s" (%t) tasks [1] base [0] {
     // The same number of elements, but other rows.
-    // expected-error @below {{expected a box of the shape of region 'r'}}
+    // expected-error @below {{expected a box of the shape of region 'r', [4, 2, 64] but for axes of 1, but got [2, 4, 64]}}
     mono.receive %m[0, 0, 0] [2, 4, 64] into %r
   }
 }

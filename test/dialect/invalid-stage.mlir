@@ -32,10 +32,22 @@ mono.schedule @size_zero target("gfx950") grid(1 x 64) {
 // -----
 
 mono.schedule @outside target("gfx950") grid(1 x 64) {
+  // expected-note @below {{declared here with shape [4, 64]}}
   %a = mono.operand "a" read [4, 64] : f32
   mono.stage "s" (%t) tasks [1] base [0] {
-    // expected-error @below {{expected a box inside operand 'a', but axis 1 covers 32 to 96 of 64}}
+    // expected-error @below {{expected a box inside operand 'a', but every task of stage 's' covers 32 to 96 of 64 on axis 1 [monoc --explain=bounds]}}
     %v = mono.load %a[0, 32] [4, 64] : tensor<4x64xf32>
+  }
+}
+
+// -----
+
+mono.schedule @larger_than_its_memory target("gfx950") grid(1 x 64) {
+  // expected-note @below {{declared here with shape [4, 64]}}
+  %a = mono.operand "a" read [4, 64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{expected a box inside operand 'a', but every task of stage 's' takes 5 of 4 on axis 0 [monoc --explain=bounds]}}
+    %v = mono.load %a[%t, 0] [5, 64] : tensor<5x64xf32>
   }
 }
 
@@ -309,7 +321,7 @@ mono.schedule @into_shape target("gfx950") grid(1 x 64) {
   %m = mono.mailbox "m" tagged scope(device) slots(1) [4, 128] : f32
   %r = mono.region "r" [4, 64] : f32
   mono.stage "s" (%t) tasks [1] base [0] {
-    // expected-error @below {{expected a box of the shape of region 'r'}}
+    // expected-error @below {{expected a box of the shape of region 'r', [4, 64] but for axes of 1, but got [4, 128]}}
     mono.receive %m[0, 0] [4, 128] into %r
   }
 }

@@ -13,7 +13,13 @@ mono.schedule @grid_too_large target("gfx950") grid(257 x 512) {
 
 // -----
 
-// expected-error @below {{expected 64 to 1024 threads a workgroup, a multiple of the wavefront (64), but got 500}}
+// expected-error @below {{expected workgroups x threads with a space on both sides of the x, as in grid(256 x 512)}}
+mono.schedule @glued_grid target("gfx950") grid(64x256) {
+}
+
+// -----
+
+// expected-error @below {{expected 64 to 1024 threads per workgroup, a multiple of the wavefront (64), but got 500}}
 mono.schedule @odd_threads target("gfx950") grid(256 x 500) {
 }
 
@@ -71,7 +77,7 @@ mono.schedule @no_axis target("gfx950") grid(1 x 64) {
 // -----
 
 mono.schedule @size target("gfx950") grid(1 x 64) {
-  // expected-error @below {{expected a positive size on axis 1, but got 0}}
+  // expected-error @below {{expected a positive size on axis 1, but got 0 (0 elements is what parameters may decide, not what a file says)}}
   %a = mono.operand "a" read [4, 0] : f32
 }
 
@@ -92,7 +98,7 @@ mono.schedule @layout target("gfx950") grid(1 x 64) {
 // -----
 
 mono.schedule @layout_rows target("gfx950") grid(1 x 64) {
-  // expected-error @below {{expected 16 rows a tile (MFMA 16x16x32), but got 32}}
+  // expected-error @below {{expected 16 rows per tile (MFMA 16x16x32), but got 32}}
   %a = mono.operand "a" read [16, 32] : bf16, #mono.mfma_rows<32>
 }
 
@@ -179,7 +185,7 @@ mono.routine @no_yield() -> f32 {
 
 // -----
 
-// expected-error @below {{expected 1 yielded values, one a result, but got 2}}
+// expected-error @below {{expected 1 yielded values, one per result, but got 2}}
 mono.routine @yield_count(%x : f32) -> f32 {
   mono.yield %x, %x : f32, f32
 }

@@ -49,9 +49,10 @@ mono.schedule @axes target("gfx950") grid(1 x 64) {
 // -----
 
 mono.schedule @outside target("gfx950") grid(1 x 64) {
+  // expected-note @below {{declared here with shape [16, 64]}}
   %r = mono.region "r" [16, 64] : bf16
   mono.stage "s" (%t) tasks [1] base [0] {
-    // expected-error @below {{expected a box inside region 'r', but axis 0 covers 8 to 24 of 16}}
+    // expected-error @below {{expected a box inside region 'r', but every task of stage 's' covers 8 to 24 of 16 on axis 0}}
     %y = mono.product %r[0, 0] [16, 32], %r[8, 0] [16, 32] : tensor<16x16xf32>
   }
 }

@@ -34,7 +34,8 @@ def problems(tools, root):
                            ("monoc --emit=", {"mono", "placed", "device", "rocdl", "llvm", "asm", "obj", "hsaco"}),
                            ("monoc --emit=pl", {"placed"}),
                            ("monoc --explain=re", {"regions", "require", "residency", "reuse"}),
-                           ("monorun --cas", {"--case"}), ("monoc --depf", {"--depfile"})]:
+                           ("monorun --cas", {"--case"}), ("monodiff --com", {"--common"}),
+                           ("monoc --depf", {"--depfile"})]:
         offered = set(complete(script, tools, line))
         if offered != expected:
             yield f"'{line}': expected {sorted(expected)}, but got {sorted(offered)}"

@@ -90,13 +90,67 @@ TEST_F(Dump, ShowsLdsBehindATask) {
 
 TEST_F(Dump, ShowsLdsWhereItBreaks) {
   std::string out = dump({"--dump=room,box", "--break=keep:0"});
-  EXPECT_NE(out.find("stopped at a marker"), std::string::npos) << out;
+  EXPECT_EQ(out.find("stopped where task keep:0 begins: rank 0, workgroup 3, wavefront 0\n  pc 0x"),
+            0u)
+      << out;
   // Nothing has come yet.
   EXPECT_NE(out.find("workgroup 3, where it stopped: f32 [2, 8], rows of 48 bytes from byte 0 of "
-                     "LDS on\n"),
+                     "LDS on; this workgroup has not written it\n"),
             std::string::npos)
       << out;
   EXPECT_NE(out.find("mailbox 'box' of rank 0, slot 1 of 2: "), std::string::npos) << out;
+}
+
+/// Workgroups 0 and 1 leave rows of x in "first"; "room" takes the same bytes after that, and only
+/// workgroup 0 writes it.
+const char *const kOverlaid = R"(
+mono.schedule @overlaid target("gfx950") grid(4 x 64) {
+  %x = mono.operand "x" read [2, 8] : f32
+  %y = mono.operand "y" write [2, 8] : f32
+  %z = mono.operand "z" write [2, 8] : f32
+  %v = mono.operand "v" write [1, 8] : f32
+  %first = mono.region "first" [1, 8] : f32
+  %room = mono.region "room" [1, 8] : f32
+  mono.stage "fill" (%t) tasks [2] base [0] {
+    %in = mono.load %x[%t, 0] [1, 8] : tensor<1x8xf32>
+    mono.store %in, %first[0, 0] : tensor<1x8xf32>
+    %again = mono.load %first[0, 0] [1, 8] : tensor<1x8xf32>
+    mono.store %again, %y[%t, 0] : tensor<1x8xf32>
+  }
+  mono.stage "keep" (%t) tasks [1] base [0] {
+    %in = mono.load %x[1, 0] [1, 8] : tensor<1x8xf32>
+    mono.store %in, %room[0, 0] : tensor<1x8xf32>
+  }
+  mono.stage "between" (%t) tasks [2] base [0] {
+    %in = mono.load %x[%t, 0] [1, 8] : tensor<1x8xf32>
+    mono.store %in, %z[%t, 0] : tensor<1x8xf32>
+  }
+  mono.stage "use" (%t) tasks [1] base [0] {
+    %in = mono.load %room[0, 0] [1, 8] : tensor<1x8xf32>
+    mono.store %in, %v[0, 0] : tensor<1x8xf32>
+  }
+}
+)";
+
+TEST_F(Dump, ShowsNothingOfAnotherRegion) {
+  schedule = put("overlaid.mlir", kOverlaid);
+  const std::string unwritten = ": f32 [1, 8], rows of 32 bytes from byte 0 of LDS on; this "
+                                "workgroup has not written it\n";
+  EXPECT_EQ(dump({"--dump=room@between:1"}),
+            "region 'room' of rank 0, workgroup 1, behind task between:1" + unwritten);
+  std::string out = dump({"--dump=room", "--break=keep:0"});
+  EXPECT_TRUE(llvm::StringRef(out).ends_with(
+      "region 'room' of rank 0, workgroup 0, where it stopped" + unwritten))
+      << out;
+  // Row 1 of x: 8 / 2 to 15 / 2.
+  EXPECT_EQ(dump({"--dump=room@between:0"}),
+            "region 'room' of rank 0, workgroup 0, behind task between:0: f32 [1, 8], rows of 32 "
+            "bytes from byte 0 of LDS on\n    [0] 4 4.5 5 ... 6.5 7 7.5\n");
+  EXPECT_EQ(dump({"--dump=room@between:1", "--dump-to=" + path("d.safetensors")}), "");
+  auto dumped = SafetensorsFile::open(path("d.safetensors"));
+  ASSERT_TRUE(bool(dumped)) << llvm::toString(dumped.takeError());
+  for (uint8_t written : dumped->find("rank0/region/room/written")->data)
+    EXPECT_EQ(written, 0u);
 }
 
 TEST_F(Dump, WritesFiles) {
@@ -152,6 +206,14 @@ TEST_F(Dump, OptionsMustFit) {
         {"--rank=0"});
   fails(2, "--dump=REGION@STAGE:TASK and --break each say where to stop: give one of them",
         {"--dump=room@keep:0", "--break=keep:0"});
+  fails(2,
+        "--outputs is written at the end of a run, but --dump=REGION@STAGE:TASK stops it before: "
+        "give one of them",
+        {"--dump=room@keep:0", "--outputs=f"});
+  fails(2, "--outputs is written at the end of a run, but --break stops it before",
+        {"--break=keep:0", "--outputs=f"});
+  fails(2, "--stats is about a whole run, but --break stops it before: give one of them",
+        {"--break=keep:0", "--stats"});
   fails(2, "regions of LDS are shown by the emulator: expected --device=emu",
         {"--dump=room@keep:0", "--device=hip"});
 }

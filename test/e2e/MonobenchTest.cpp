@@ -18,7 +18,7 @@ TEST_F(Monobench, ExitStatuses) {
 
 TEST_F(Monobench, SaysThatThereIsNoGpu) {
   setenv("MONO_HIP_LIBRARY", "/no/such/library.so", 1);
-  fails(MONOBENCH, 3, "monobench: no such device: no HIP library: ", {"--device=hip"});
+  fails(MONOBENCH, 3, "monobench: error: no such device: no HIP library: ", {"--device=hip"});
   unsetenv("MONO_HIP_LIBRARY");
 }
 
@@ -50,7 +50,8 @@ TEST_F(Monobench, SaysThatABenchmarkFailed) {
   unsetenv("MONO_HIP_DEVICES");
   unsetenv("MONO_HIP_LIBRARY");
   EXPECT_EQ(result.status, 1) << result.out;
-  EXPECT_NE(result.err.find("monobench: 1 of the benchmarks failed, see above"), std::string::npos)
+  EXPECT_NE(result.err.find("monobench: error: 1 of the benchmarks failed, see above"),
+            std::string::npos)
       << result.err;
   EXPECT_NE(result.out.find("ERROR OCCURRED"), std::string::npos) << result.out;
 }

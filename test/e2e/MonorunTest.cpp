@@ -39,7 +39,9 @@ protected:
 };
 
 TEST_F(Monorun, UsageIsStatusTwo) {
-  fails(2, "Not enough positional command line arguments", {});
+  fails(2, "monorun: error: expected one FILE.mlir or FILE.hsaco to run, but got 0 (see --help)",
+        {});
+  fails(2, "to run, but got 2", {"x.hsaco", "y.hsaco"});
   fails(2, "Unknown command line argument '--frobnicate'", {"--frobnicate", "x.hsaco"});
   fails(2, "-D: expected NAME=INT, but got 'S'", {"x.hsaco", "-D", "S"});
   fails(2, "-D: expected NAME=INT, but got 'S=four'", {"x.hsaco", "-DS=four"});
@@ -80,6 +82,8 @@ TEST_F(Monorun, BadFilesAreStatusOne) {
   fails(1, "compiled for S = 4, but -D says 5", {exchange(), "-D", "S=5"});
   fails(1, "'exchange' does not say which task begins: expected one made with monoc --markers",
         {exchange(), "--trace=" + path("t.json")});
+  fails(1, "does not say which task begins: expected one made with monoc --markers",
+        {exchange(), "--dump=row@down:3"});
   fails(1, "the code object has no parameter 'CTX'", {exchange(), "-DCTX=1"});
   fails(1, "no reference is known for schedule 'exchange', only for attn_out_router",
         {exchange(), "--verify"});
@@ -88,7 +92,8 @@ TEST_F(Monorun, BadFilesAreStatusOne) {
   fails(1, "no reference is known for schedule 'exchange'", {exchange(), "--case=" + inputs(1)});
   fails(1, "no golden cases are known for 'other', only for attn_out_router",
         {path("other.mlir"), "--case=" + inputs(1)});
-  fails(1, "operand 'in' needs an input: give --inputs or --verify", {exchange()});
+  // Nothing is known of this schedule to verify it by.
+  fails(1, "operand 'in' needs an input: give --inputs\n", {exchange()});
 }
 
 /// Before anything is read: a layer takes minutes.
@@ -101,6 +106,19 @@ TEST_F(Monorun, TargetsAreCheckedFirst) {
         {path("none.mlir"), "--trace=" + path(".")});
 }
 
+TEST_F(Monorun, WhatIsReadIsNotWrittenOver) {
+  std::string in = inputs(1), trace = path("t"), same = path("./t");
+  auto refuses = [&](const std::string &option, const std::string &target,
+                     std::vector<std::string> arguments) {
+    arguments.push_back(option + "=" + target);
+    fails(1, option + ": expected another file than '" + target + "', which is read or written",
+          arguments);
+  };
+  refuses("--outputs", exchange(), {exchange(), "--inputs=" + in});
+  refuses("--trace", in, {exchange(), "--inputs=" + in});
+  refuses("--trace", same, {exchange(), "--inputs=" + in, "--outputs=" + trace});
+}
+
 /// The name is as long as a name may be, that of the temporary file longer.
 TEST_F(Monorun, WhatCannotBeWrittenTakesNothingElseAlong) {
   std::string file = path(std::string(255, 'o'));
@@ -108,7 +126,7 @@ TEST_F(Monorun, WhatCannotBeWrittenTakesNothingElseAlong) {
       run({exchange(), "--inputs=" + inputs(1), "--repeat=2", "--outputs=" + file});
   EXPECT_EQ(result.status, 1);
   EXPECT_EQ(result.out.find("launches                               2\n"), 0u) << result.out;
-  EXPECT_NE(result.err.find("monorun: " + file + ": File name too long"), std::string::npos)
+  EXPECT_NE(result.err.find("monorun: error: " + file + ": File name too long"), std::string::npos)
       << result.err;
 }
 
@@ -140,6 +158,8 @@ TEST_F(Monorun, BadInputFilesAreStatusOne) {
         {kernel, file({{"in", DType::I32, {256}, bytes}})});
   fails(1, "no input for operand 'in' of rank 1",
         {kernel, file({{"rank0/in", DType::I32, {4, 64}, bytes}})});
+  fails(1, "tensor 'rank01/in': expected its name as 'rank1/in'",
+        {kernel, file({{"rank01/in", DType::I32, {4, 64}, bytes}})});
   fails(1, "tensor 'rank2/in': expected a rank below 2",
         {kernel, file({{"rank2/in", DType::I32, {4, 64}, bytes}})});
   fails(1, "has no operand 'w'; it has in, out",
@@ -149,7 +169,7 @@ TEST_F(Monorun, BadInputFilesAreStatusOne) {
 }
 
 TEST_F(Monorun, AMissingDeviceIsStatusThree) {
-  fails(3, "monorun: no such device: ", {exchange(), "--device=hip"});
+  fails(3, "monorun: error: no such device: ", {exchange(), "--device=hip"});
 }
 
 TEST_F(Monorun, RunsFilesToFiles) {
@@ -192,9 +212,9 @@ TEST_F(Monorun, SumsUpWhatItTook) {
 /// Before the run, which may be long.
 TEST_F(Monorun, OutputsMustBeWritable) {
   std::string kernel = exchange(), in = "--inputs=" + inputs(1);
-  fails(1, "monorun: " + path("no/such") + ": No such file or directory",
+  fails(1, "monorun: error: " + path("no/such") + ": No such file or directory",
         {kernel, in, "--outputs=" + path("no/such")});
-  fails(1, "monorun: /dev/null: expected a regular file, or none, to replace",
+  fails(1, "monorun: error: /dev/null: expected a regular file, or none, to replace",
         {kernel, in, "--outputs=/dev/null"});
 }
 
@@ -287,7 +307,7 @@ TEST_F(Monorun, ShowsMailboxesAfterAFailure) {
 TEST_F(Monorun, StatsAreText) {
   ProcessResult result = run({exchange(), "--inputs=" + inputs(1), "--stats"});
   ASSERT_EQ(result.status, 0) << result.err;
-  for (const char *part : {"kernel exchange: 2 ranks of 4 workgroups of 64 threads", "1 launches",
+  for (const char *part : {"kernel exchange: 2 ranks of 4 workgroups of 64 threads", "\n1 launch, ",
                            "wave instructions", "bytes by memory level", "LDS (modelled)",
                            "8 waves a SIMD (32 workgroups a compute unit), limited by threads",
                            "bytes read", "peer mailboxes of other ranks"})

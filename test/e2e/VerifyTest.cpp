@@ -49,6 +49,11 @@ TEST_F(Variants, AScheduleMayHaveNone) {
          "--variant=large"});
 }
 
+TEST_F(Variants, KnownSchedulesMakeInputs) {
+  fails(MONORUN, 1, "needs an input: give --inputs or --verify\n",
+        {MONO_SOURCE_DIR "/models/glm5/attn_out_router.mlir", "-DS=1", "-DTP=1", "--quiet"});
+}
+
 TEST_F(Variants, NorGoldenCases) {
   fails(MONORUN, 1, "schedule 'llama3_layer' has no golden cases",
         {MONO_SOURCE_DIR "/models/llama3/layer.mlir", "-DS=1", "-DTP=1",

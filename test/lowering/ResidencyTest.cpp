@@ -41,7 +41,7 @@ TEST(Residency, RegistersAreSharedByTheWavefrontsOfASimd) {
   EXPECT_NE(check(169, {256, 768, 0}), "");
   EXPECT_NE(check(129, {256, 1024, 0}), "");
   EXPECT_EQ(check(257, {256, 512, 0}),
-            "kernel 'k': expected at most 512 vector registers a lane of a SIMD, but 2 of the 8 "
+            "kernel 'k': expected at most 512 vector registers per lane of a SIMD, but 2 of the 8 "
             "wavefronts share one and take 264 each (257 in granules of 8); use fewer threads or "
             "smaller tiles");
 }

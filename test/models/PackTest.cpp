@@ -314,7 +314,8 @@ TEST_F(Monopack, PacksOneRankWhenAsked) {
 }
 
 TEST_F(Monopack, FaultsAreStatusOneAndUsageIsTwo) {
-  fails(MONOPACK, 1, "monopack: expected a rank below 2, but got 5", arguments({"--rank=5"}));
+  fails(MONOPACK, 1, "monopack: error: expected a rank below 2, but got 5",
+        arguments({"--rank=5"}));
   fails(MONOPACK, 1, "No such file", {path("none"), "--checkpoint=x", "--layer=3", "--out=y"});
   fails(MONOPACK, 1, "not a code object",
         {put("bad.hsaco", llvm::StringRef("x")), "--checkpoint=x", "--layer=3", "--out=y"});

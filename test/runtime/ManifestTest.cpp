@@ -159,8 +159,16 @@ TEST(Manifest, KnowsRegionsAndWhoPosts) {
   ASSERT_EQ(manifest->regions.size(), 1u);
   EXPECT_EQ(manifest->regions[0].rows(), 2u);
   EXPECT_EQ(manifest->regions[0].payloadRowBytes(), 200u);
+  EXPECT_TRUE(manifest->regions[0].writers.empty()); // not known
   EXPECT_EQ(manifest->firstPoster("parts"), 0u);
   EXPECT_EQ(parseManifest(exchangeManifest())->firstPoster("parts"), std::nullopt);
+}
+
+TEST(Manifest, KnowsWhoWritesARegion) {
+  llvm::Expected<Manifest> manifest = parseManifest(
+      withRegion(R"("row_bytes": 208, "offset": 16, "first_stage": 0, "written_by": [0])"));
+  ASSERT_TRUE(bool(manifest)) << llvm::toString(manifest.takeError());
+  EXPECT_EQ(manifest->regions[0].writers, (llvm::SmallVector<int64_t>{0}));
 }
 
 TEST(Manifest, RejectsRegionsThatCannotBe) {
@@ -174,6 +182,8 @@ TEST(Manifest, RejectsRegionsThatCannotBe) {
   // Rows from 600 to 800 and from 808 to 1008.
   expect(R"("row_bytes": 208, "offset": 600, "first_stage": 0)",
          "region 'row' ends at byte 1008, but a workgroup has 1000 bytes of LDS");
+  expect(R"("row_bytes": 208, "offset": 0, "first_stage": 0, "written_by": [1])",
+         "written_by: expected integers in [0, 0], but got 1");
   expect(R"("row_bytes": 208, "offset": 0, "first_stage": 1)",
          "first_stage: expected an integer in [0, 0], but got 1");
 }

@@ -236,6 +236,19 @@ TEST_P(PartFactors, WeighTheValues) {
   }
 }
 
+/// A row that attends to nothing: sums of 0, values of 0, and so zeros of all parts together.
+TEST(CombineParts, OfARowWithoutKeys) {
+  std::vector<float> y =
+      OneCall("attention", "combine_parts", {{"values", {3, 8}}, {"max", {1, 3}}, {"sum", {1, 3}}},
+              {"values", "max", "sum", "3", "8"}, {{"y", {8}}})
+          .with("values", std::vector<float>(24))
+          .with("max", std::vector<float>(3, -1.0e30f))
+          .with("sum", std::vector<float>(3))
+          .run()
+          .result<float>("y");
+  EXPECT_EQ(y, std::vector<float>(8));
+}
+
 INSTANTIATE_TEST_SUITE_P(Parts, PartFactors, testing::Values(1, 2, 7, 32));
 
 } // namespace

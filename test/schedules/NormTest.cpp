@@ -31,6 +31,8 @@ mono.schedule @norm target("gfx950") grid(1 x 512) {
   %beta = mono.operand "beta" read [%C] : f32
   %layer = mono.operand "layer" write [%S, %C] : f32
   %rms = mono.operand "rms" write [%S, %C] : bf16
+  %one_plus = mono.operand "one_plus" write [%S, %C] : bf16
+  %by = mono.operand "by" write [%S, %C] : f32
   mono.stage "s" (%t) tasks [1] base [0] {
     %eps = arith.constant 1.0e-2 : f32
     %v = mono.load %x[0, 0] [%S, %C] : tensor<?x?xf32>
@@ -43,6 +45,12 @@ mono.schedule @norm target("gfx950") grid(1 x 512) {
     %r = mono.call @rms_norm(%v, %g16, %eps, %S, %C)
       : (tensor<?x?xf32>, tensor<?xbf16>, f32, index, index) -> tensor<?x?xbf16>
     mono.store %r, %rms[0, 0] : tensor<?x?xbf16>
+    %o = mono.call @rms_norm_one_plus(%v, %g16, %eps, %S, %C)
+      : (tensor<?x?xf32>, tensor<?xbf16>, f32, index, index) -> tensor<?x?xbf16>
+    mono.store %o, %one_plus[0, 0] : tensor<?x?xbf16>
+    %n = mono.call @rms_normed_by(%v, %g, %eps, %S, %C)
+      : (tensor<?x?xf32>, tensor<?xf32>, f32, index, index) -> tensor<?x?xf32>
+    mono.store %n, %by[0, 0] : tensor<?x?xf32>
   }
 })",
              {}, {{"S", s.rows}, {"C", s.columns}});
@@ -65,6 +73,8 @@ mono.schedule @norm target("gfx950") grid(1 x 512) {
   gpu.launchOnAnyMemory();
   std::vector<float> layer = gpu.read<float>("layer", x.size());
   std::vector<uint16_t> rms = gpu.read<uint16_t>("rms", x.size());
+  std::vector<uint16_t> onePlus = gpu.read<uint16_t>("one_plus", x.size());
+  std::vector<float> by = gpu.read<float>("by", x.size());
   for (int row = 0; row < s.rows; ++row) {
     const float *values = &x[row * s.columns];
     double mean = 0, square = 0, variance = 0;
@@ -83,10 +93,17 @@ mono.schedule @norm target("gfx950") grid(1 x 512) {
       EXPECT_NEAR(layer[row * s.columns + c], centred * gamma[c] + beta[c],
                   2 * relative * (scale + std::abs(beta[c])))
           << "row " << row << ", column " << c;
-      double expected = values[c] * toFloat(gamma16[c]) / std::sqrt(square + 1e-2);
-      EXPECT_NEAR(toFloat(rms[row * s.columns + c]), expected,
-                  (std::exp2(-8) + relative) * std::abs(expected) * (1 + std::exp2(-8)))
+      double normed = values[c] / std::sqrt(square + 1e-2);
+      EXPECT_NEAR(by[row * s.columns + c], normed * gamma[c],
+                  2 * relative * std::abs(normed * gamma[c]))
           << "row " << row << ", column " << c;
+      auto expectRounded = [&](uint16_t result, double expected) {
+        EXPECT_NEAR(toFloat(result), expected,
+                    (std::exp2(-8) + relative) * std::abs(expected) * (1 + std::exp2(-8)))
+            << "row " << row << ", column " << c;
+      };
+      expectRounded(rms[row * s.columns + c], normed * toFloat(gamma16[c]));
+      expectRounded(onePlus[row * s.columns + c], normed * (1.0 + toFloat(gamma16[c])));
     }
   }
 }

@@ -15,8 +15,15 @@ constexpr int kRows = 4, kPages = 5, kPage = 8, kBlocks = 32;
 
 using Numbers = std::vector<int32_t>;
 
-/// Rows of a batch that are sequences of their own, or consecutive tokens of one.
-class PagedCache : public testing::TestWithParam<bool> {
+struct Batch {
+  const char *name;
+  Numbers positions;
+  bool isOneSequence = false; ///< the rows are consecutive tokens of it; else each has its own
+};
+
+void PrintTo(const Batch &batch, std::ostream *out) { *out << batch.name; }
+
+class PagedCache : public testing::TestWithParam<Batch> {
 protected:
   void SetUp() override {
     std::mt19937 random(3);
@@ -24,17 +31,19 @@ protected:
     std::iota(blocks.begin(), blocks.end(), 0);
     std::shuffle(blocks.begin(), blocks.end(), random);
     table.assign(blocks.begin(), blocks.begin() + kRows * kPages);
-    positions = GetParam() ? Numbers{20, 21, 22, 23} : Numbers{20, 0, 39, 7};
     // Consecutive tokens of one sequence share its pages.
-    for (int i = 0; GetParam() && i < kRows * kPages; ++i)
+    for (int i = 0; GetParam().isOneSequence && i < kRows * kPages; ++i)
       table[i] = table[i % kPages];
   }
 
+  static bool isInPages(int token) { return token >= 0 && token < kPages * kPage; }
+
+  /// -1: nowhere.
   int32_t cacheRow(int row, int token) const {
-    return table[row * kPages + token / kPage] * kPage + token % kPage;
+    return isInPages(token) ? table[row * kPages + token / kPage] * kPage + token % kPage : -1;
   }
 
-  Numbers table, positions;
+  Numbers table, positions = GetParam().positions;
 };
 
 TEST_P(PagedCache, KnownTokens) {
@@ -52,10 +61,8 @@ mono.schedule @cache target("gfx950") grid(4 x 64) {
   %mask = mono.operand "mask" write [4, 48] : f32
   mono.stage "one_sequence" (%t) tasks [1] base [0] {
     %tok = mono.load %tokens[0] [48] : tensor<48xi32>
-    %zero = arith.constant dense<0> : tensor<48xi32>
-    %some = arith.maxsi %tok, %zero : tensor<48xi32>
     %seq = mono.load %sequence[0] [48] : tensor<48xi32>
-    %r = mono.call @cache_row(%table, %seq, %some, %pages, %page, %n)
+    %r = mono.call @cache_row(%table, %seq, %tok, %pages, %page, %n)
       : (!mono.buffer, tensor<48xi32>, tensor<48xi32>, index, index, index) -> tensor<?xi32>
     mono.store %r, %rows[0] : tensor<?xi32>
   }
@@ -71,9 +78,7 @@ mono.schedule @cache target("gfx950") grid(4 x 64) {
   std::mt19937 random(4);
   Numbers tokens(48), sequence(48);
   for (int i = 0; i < 48; ++i) {
-    tokens[i] = i < 44 ? i - 4 : -1; // before the first, to past the last page
-    if (tokens[i] >= kPages * kPage)
-      tokens[i] = kPages * kPage - 1;
+    tokens[i] = i - 4; // before the first, to past the last page
     sequence[i] = int32_t(random() % kRows);
   }
   gpu.write("table", table);
@@ -84,11 +89,12 @@ mono.schedule @cache target("gfx950") grid(4 x 64) {
   Numbers rows = gpu.read<int32_t>("rows", 48), index = gpu.read<int32_t>("index", kRows * 48);
   std::vector<float> mask = gpu.read<float>("mask", kRows * 48);
   for (int i = 0; i < 48; ++i)
-    EXPECT_EQ(rows[i], cacheRow(sequence[i], std::max(tokens[i], 0))) << i;
+    EXPECT_EQ(rows[i], cacheRow(sequence[i], tokens[i])) << i;
   for (int row = 0; row < kRows; ++row)
     for (int i = 0; i < 48; ++i) {
       int token = tokens[i];
-      int expected = token < 0 || token > positions[row] ? -1 : cacheRow(row, token);
+      bool isKnown = isInPages(positions[row]) && token <= positions[row];
+      int expected = isKnown ? cacheRow(row, token) : -1;
       EXPECT_EQ(index[row * 48 + i], expected) << "row " << row << ", token " << token;
       EXPECT_EQ(mask[row * 48 + i], expected < 0 ? -INFINITY : 0)
           << "row " << row << ", token " << token;
@@ -116,25 +122,35 @@ mono.schedule @cache target("gfx950") grid(4 x 64) {
   }
 })");
   gpu.write("table", table);
+  gpu.write("positions", positions);
+  auto places = [&] {
+    gpu.launchOnAnyMemory();
+    Numbers result = gpu.read<int32_t>("y", kRows * kHeads);
+    for (int32_t &place : result)
+      place = std::max(place, -1); // which number below 0 says "nowhere" is all the same
+    return result;
+  };
   Numbers expected;
   for (int row = 0; row < kRows; ++row)
     for (int head = 0; head < kHeads; ++head)
-      expected.push_back(cacheRow(row, positions[row]) * kHeads + head);
-  gpu.write("positions", positions);
-  gpu.launchOnAnyMemory();
-  EXPECT_EQ(gpu.read<int32_t>("y", kRows * kHeads), expected);
+      expected.push_back(std::max(cacheRow(row, positions[row]) * kHeads + head, -1));
+  EXPECT_EQ(places(), expected);
 
   // A caller's mistake: row 3 is the token of row 1 once more.
   std::copy_n(table.begin() + kPages, kPages, table.begin() + 3 * kPages);
   positions[3] = positions[1];
-  for (int head = 0; head < kHeads; ++head)
-    expected[3 * kHeads + head] = -1;
+  std::fill_n(expected.begin() + 3 * kHeads, kHeads, -1);
   gpu.write("table", table);
   gpu.write("positions", positions);
-  gpu.launchOnAnyMemory();
-  EXPECT_EQ(gpu.read<int32_t>("y", kRows * kHeads), expected);
+  EXPECT_EQ(places(), expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(Batches, PagedCache, testing::Bool());
+INSTANTIATE_TEST_SUITE_P(Batches, PagedCache,
+                         testing::Values(Batch{"Sequences", {20, 0, 39, 7}},
+                                         Batch{"OneSequence", {20, 21, 22, 23}, true},
+                                         Batch{"PaddingRows", {-1, 39, INT32_MIN, -40}},
+                                         Batch{"PositionsTooLarge", {40, 7, 41, INT32_MAX}},
+                                         Batch{"PaddingBesideOneSequence", {38, 39, 40, -1}, true}),
+                         [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace

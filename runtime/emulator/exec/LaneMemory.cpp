@@ -27,12 +27,6 @@ MemoryLevel LaneResolver::levelOf(const Allocation &allocation) const {
   return isOther ? MemoryLevel::Peers : MemoryLevel::FineGrained;
 }
 
-/// Private memory and LDS, which are no allocations, count at once.
-void LaneResolver::countAperture(MemoryLevel level, unsigned bytes, bool isWrite) {
-  ExecStats::Traffic &traffic = wave.stats->level(level);
-  (isWrite ? traffic.written : traffic.read) += bytes;
-}
-
 void LaneResolver::flushTraffic() {
   if (!current)
     return;
@@ -92,13 +86,32 @@ uint8_t *LaneResolver::outOfBounds(unsigned lane, const std::string &why) {
   return nullptr;
 }
 
-/// FLAT and scratch addresses that are not device memory. Global and buffer instructions never get
-/// there: for them it is out of bounds.
+/// Global and buffer instructions reach device memory only.
+static bool hasApertures(const Instruction &inst) {
+  return inst.format == Format::Flat || inst.format == Format::Scratch;
+}
+
+bool LaneResolver::reachesLds(uint64_t address) const {
+  return hasApertures(inst) && aperture::isShared(address);
+}
+
+/// LDS as DS instructions see it, with all their checks.
+LdsAccess &LaneResolver::lds() {
+  if (!ldsAccess)
+    ldsAccess.emplace(wave, inst);
+  return *ldsAccess;
+}
+
+/// Addresses that are not device memory.
 uint8_t *LaneResolver::aperture(unsigned lane, uint64_t address, unsigned bytes, bool isWrite) {
   flushTraffic();
   current = nullptr;
-  bool allowed = inst.format == Format::Flat || inst.format == Format::Scratch;
-  if (allowed && aperture::isPrivate(address)) {
+  if (reachesLds(address)) {
+    uint64_t offset = address - aperture::sharedBase;
+    return isWrite ? lds().forWrite(lane, offset, bytes)
+                   : const_cast<uint8_t *>(lds().forRead(lane, offset, bytes));
+  }
+  if (hasApertures(inst) && aperture::isPrivate(address)) {
     uint64_t offset = address - aperture::privateBase;
     uint32_t size = launch.setup.scratchBytes;
     if (offset + bytes > size)
@@ -106,30 +119,9 @@ uint8_t *LaneResolver::aperture(unsigned lane, uint64_t address, unsigned bytes,
                          fmt::format("private memory byte {} + {}, but the kernel has {} bytes "
                                      "of scratch a work-item",
                                      offset, bytes, size));
-    countAperture(MemoryLevel::Scratch, bytes, isWrite);
+    ExecStats::Traffic &traffic = wave.stats->level(MemoryLevel::Scratch);
+    (isWrite ? traffic.written : traffic.read) += bytes;
     return wave.workgroup->scratch(wave, lane) + offset;
-  }
-  if (allowed && aperture::isShared(address)) {
-    uint64_t offset = address - aperture::sharedBase;
-    Lds &lds = wave.workgroup->lds();
-    if (!lds.contains(offset, bytes))
-      return outOfBounds(lane, fmt::format("LDS byte {} + {}, but the workgroup has {} bytes",
-                                           offset, bytes, lds.size()));
-    RaceLds *race = wave.workgroup->ldsRace();
-    LdsAccessKind kind = isAtomic  ? LdsAccessKind::Atomic
-                         : isWrite ? LdsAccessKind::Write
-                                   : LdsAccessKind::Read;
-    if (race && !race->note(wave, inst, lane, uint32_t(offset), bytes, kind))
-      return nullptr;
-    if (isWrite) {
-      lds.markWritten(uint32_t(offset), bytes);
-    } else if (launch.checks.has(Check::LdsUninit) && !lds.isWritten(uint32_t(offset), bytes)) {
-      wave.fault(
-          fmt::format("read of LDS nobody wrote in lane {}: {} bytes at {}", lane, bytes, offset));
-      return nullptr;
-    }
-    countAperture(MemoryLevel::Lds, bytes, isWrite);
-    return lds.data() + offset;
   }
   return outOfBounds(lane, launch.memory->explainFault(launch.rank, address, bytes));
 }
@@ -160,7 +152,11 @@ uint8_t *LaneResolver::forAtomic(unsigned lane, uint64_t address, unsigned bytes
                            bytes, lane, address));
     return nullptr;
   }
-  isAtomic = true;
+  if (reachesLds(address)) {
+    flushTraffic();
+    current = nullptr;
+    return lds().forAtomic(lane, address - aperture::sharedBase, bytes);
+  }
   uint8_t *where = forRead(lane, address, bytes) ? forWrite(lane, address, bytes) : nullptr;
   if (where && current && launch.coherence)
     launch.coherence->prepareAtomic(wave, address, bytes);

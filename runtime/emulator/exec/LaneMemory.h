@@ -10,12 +10,13 @@
 #include "runtime/emulator/Trace.h"
 #include "runtime/emulator/exec/ExecStats.h"
 #include "runtime/emulator/exec/LaneTranspose.h"
-#include "runtime/emulator/exec/Workgroup.h"
+#include "runtime/emulator/exec/LdsAccess.h"
 
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 
 namespace mono::emu {
 
@@ -79,11 +80,12 @@ private:
   /// Makes the allocation of the range current; false after a fault.
   bool enter(unsigned lane, uint64_t address, unsigned bytes);
   uint8_t *aperture(unsigned lane, uint64_t address, unsigned bytes, bool isWrite);
+  bool reachesLds(uint64_t address) const;
+  LdsAccess &lds();
   uint8_t *outOfBounds(unsigned lane, const std::string &why);
   bool reportUnwritten(unsigned lane, uint64_t address, unsigned bytes);
   void flushTraffic();
   MemoryLevel levelOf(const Allocation &allocation) const;
-  void countAperture(MemoryLevel level, unsigned bytes, bool isWrite);
 
   Wave &wave;
   const Instruction &inst;
@@ -91,8 +93,8 @@ private:
   Allocation *current = nullptr;
   bool skipWritten = false; ///< the current allocation is complete or the check is off
   bool changed = false;
-  bool isAtomic = false; ///< the read half of a read-modify-write is being resolved
   uint64_t read = 0, written = 0;
+  std::optional<LdsAccess> ldsAccess; ///< of FLAT, once a lane meets LDS
 };
 
 /// Copies `Bytes` from shared memory. Naturally aligned pieces of up to 8 bytes are single-copy
@@ -244,6 +246,19 @@ inline uint32_t placeElement(uint32_t raw, uint32_t old) {
 /// Registers one element of `Bytes` takes.
 constexpr unsigned registersFor(unsigned bytes) { return bytes < 4 ? 1 : bytes / 4; }
 
+/// The dwords of a clipped lane that the range check lets pass; the others are 0. False after an
+/// error.
+template <unsigned Bytes>
+bool loadClipped(LaneResolver &resolver, const LaneAddresses &at, unsigned lane, uint32_t *piece) {
+  for (unsigned d = 0; d < registersFor(Bytes); ++d) {
+    piece[d] = 0;
+    if (Bytes >= 4 && at.validBytes[lane] >= 4 * d + 4 &&
+        !resolver.load<4>(lane, at.address[lane] + 4 * d, &piece[d]))
+      return false;
+  }
+  return true;
+}
+
 /// Loads one element for each lane into the registers from `dst` on, and counts the instruction.
 template <unsigned Bytes, Element element>
 void loadLanes(Wave &w, const Instruction &i, const LaneAddresses &at, ReturnPath path) {
@@ -275,13 +290,8 @@ void loadLanes(Wave &w, const Instruction &i, const LaneAddresses &at, ReturnPat
     }
     for (uint64_t rest = at.clipped; rest; rest &= rest - 1) {
       unsigned lane = unsigned(std::countr_zero(rest));
-      for (unsigned d = 0; d < registers; ++d) {
-        piece[d] = 0;
-        if (Bytes < 4 || at.validBytes[lane] < 4 * d + 4)
-          continue;
-        if (!resolver.load<4>(lane, at.address[lane] + 4 * d, &piece[d]))
-          return;
-      }
+      if (!loadClipped<Bytes>(resolver, at, lane, piece))
+        return;
       if constexpr (element == Element::Dwords)
         for (unsigned d = 0; d < registers; ++d)
           to[d * Wave::lanes + lane] = piece[d];
@@ -342,24 +352,26 @@ void loadLanesToLds(Wave &w, const Instruction &i, const LaneAddresses &at, uint
   Lds &lds = w.workgroup->lds();
   uint32_t base = (w.m0() & 0x3FFFF) + ldsOffset;
   uint32_t lowest = ~0u, highest = 0;
+  RaceLds *race = w.workgroup->ldsRace();
+  RaceLds::Access access{};
+  if (race)
+    access = race->begin(w, i, LdsAccessKind::Dma);
   LaneResolver resolver(w, i);
   uint32_t piece[registersFor(Bytes)];
   for (uint64_t rest = at.mask | at.clipped; rest; rest &= rest - 1) {
     unsigned lane = unsigned(std::countr_zero(rest));
     uint32_t to = base + lane * stride;
-    std::memset(piece, 0, sizeof(piece));
-    if (at.mask >> lane & 1) {
-      if (!resolver.load<Bytes>(lane, at.address[lane], piece))
-        return;
-      if constexpr (element != Element::Dwords)
-        piece[0] = placeElement<Bytes, element>(piece[0], 0);
-    }
+    bool isWhole = at.mask >> lane & 1;
+    if (!(isWhole ? resolver.load<Bytes>(lane, at.address[lane], piece)
+                  : loadClipped<Bytes>(resolver, at, lane, piece)))
+      return;
+    if constexpr (element != Element::Dwords)
+      piece[0] = placeElement<Bytes, element>(piece[0], 0);
     if (!lds.contains(to, width))
       return w.fault("LDS write of " + std::to_string(width) + " bytes at " + std::to_string(to) +
                      " (m0 = " + std::to_string(w.m0()) + ", lane " + std::to_string(lane) +
                      ") is outside the workgroup's " + std::to_string(lds.size()) + " bytes");
-    if (RaceLds *race = w.workgroup->ldsRace();
-        race && !race->note(w, i, lane, to, width, LdsAccessKind::Dma))
+    if (race && !race->note(w, access, lane, to, width))
       return;
     lds.markWritten(to, width);
     std::memcpy(lds.data() + to, piece, width);
@@ -367,8 +379,8 @@ void loadLanesToLds(Wave &w, const Instruction &i, const LaneAddresses &at, uint
     lowest = std::min(lowest, to);
     highest = std::max(highest, to + width);
   }
-  if (RaceGlobal *race = w.workgroup->launch().race)
-    race->access(w, i, at, Bytes, RaceGlobal::Kind::Load);
+  if (RaceGlobal *global = w.workgroup->launch().race)
+    global->access(w, i, at, Bytes, RaceGlobal::Kind::Load);
   noteCaches(w, i, at, Bytes, CacheModel::Kind::Load);
   w.waitcnt.issue(ReturnPath::Vmem, i, false, 0, 0, true);
   if (highest)

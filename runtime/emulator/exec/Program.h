@@ -37,12 +37,15 @@ public:
   std::string text(const Instruction &inst) const { return print(inst); }
 
   const std::vector<Instruction> &instructions() const { return code; }
+  /// Any of them is a load to LDS.
+  bool loadsToLds() const { return hasLdsLoads; }
 
 private:
   static constexpr uint32_t none = ~0u;
   std::vector<Instruction> code;
   std::vector<std::string> baseNames;
   std::vector<uint32_t> indexByDword;
+  bool hasLdsLoads;
   Disassemble print;
 };
 

@@ -47,7 +47,17 @@ bool RaceLds::isOrdered(const Entry &e) const {
   return e.readers == 0 || (e.epoch != epoch && e.readNumber <= waves[e.lastReader].retired[0]);
 }
 
+/// A load to LDS and what its own wave has not waited for.
+bool RaceLds::findOwnConflict(const Entry &e, const Access &a, Conflict &conflict) {
+  bool writes = e.hasWrite && !e.isDma && e.writer == a.wave && e.writeNumber > a.dsRetired;
+  bool reads = (e.readers >> a.wave & 1) && e.lastReader == a.wave && e.readNumber > a.dsRetired;
+  conflict = {a.wave, writes, false, writes ? e.writeNumber : e.readNumber};
+  return writes || reads;
+}
+
 bool RaceLds::findConflict(const Entry &e, const Access &a, Conflict &conflict) const {
+  if (a.kind == LdsAccessKind::Dma && findOwnConflict(e, a, conflict))
+    return true;
   bool bothAtomic = a.kind == LdsAccessKind::Atomic && e.isAtomic;
   if (e.hasWrite && e.writer != a.wave && !bothAtomic &&
       e.writeNumber > waves[e.writer].retired[e.isDma]) {
@@ -127,9 +137,10 @@ void RaceLds::remember(const Access &a, const Instruction &inst) {
 
 RaceLds::Access RaceLds::begin(const Wave &wave, const Instruction &inst, LdsAccessKind kind) {
   const Waitcnt &counters = wave.waitcnt;
-  const uint64_t before =
-      kind == LdsAccessKind::Dma ? counters.ldsDmaIssued() : counters.dsIssued();
-  const Access access{kind, uint8_t(wave.indexInWorkgroup), 0xF, base + 1 + uint32_t(before)};
+  const bool isDma = kind == LdsAccessKind::Dma;
+  const uint64_t before = isDma ? counters.ldsDmaIssued() : counters.dsIssued();
+  const Access access{kind, uint8_t(wave.indexInWorkgroup), 0xF, base + 1 + uint32_t(before),
+                      isDma ? base + uint32_t(counters.dsRetired()) : 0};
   remember(access, inst);
   return access;
 }
@@ -176,10 +187,13 @@ std::string RaceLds::report(const Wave &wave, unsigned lane, uint32_t address, u
     where = fmt::format("at pc 0x{:x}: {}", inst.pc, wave.program->text(inst));
   }
   const char *wait = conflict.isDma ? "vmcnt" : "lgkmcnt";
+  std::string way = conflict.wave == wave.indexInWorkgroup
+                        ? fmt::format("{} between the two", wait)
+                        : fmt::format("{} there and then an s_barrier between the two", wait);
   return fmt::format("LDS race in lane {} at LDS byte {} ({} bytes): this {} and the {} by wave {} "
-                     "{}; expected an s_waitcnt {} there and then an s_barrier between the two",
+                     "{}; expected an s_waitcnt {}",
                      lane, address, count, kindName(kind), conflict.isWrite ? "write" : "read",
-                     conflict.wave, where, wait);
+                     conflict.wave, where, way);
 }
 
 } // namespace mono::emu

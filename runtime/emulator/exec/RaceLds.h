@@ -1,5 +1,5 @@
 // Finds LDS races: two waves of a workgroup that touch one byte, at least one of them writing,
-// with no barrier between.
+// with no barrier between; and loads to LDS over what their own wave still reads or writes.
 #pragma once
 
 #include "runtime/emulator/exec/Instruction.h"
@@ -28,7 +28,10 @@ enum class LdsAccessKind : uint8_t {
 /// An access is ordered before what other waves do after a barrier if it had been waited for when
 /// its wave arrived there: DS instructions by lgkmcnt, loads to LDS by vmcnt. With s the number of
 /// an access among those of its wave and kind, and R the number retired at the wave's last barrier,
-/// that is s <= R; one vector of R is all the clock there is.
+/// that is s <= R; one vector of R is all the clock there is. A wave's own DS instructions and
+/// loads to LDS are counted apart and return in any order (CDNA4 ISA 4.4), so that a load to LDS
+/// comes behind those DS instructions only that have been waited for when it issues. The other way
+/// round is the check waitcnt's.
 class RaceLds {
 public:
   /// For `bytes` bytes of LDS and `waves` waves, at most 16.
@@ -40,6 +43,8 @@ public:
     uint8_t wave;
     uint8_t mask;    ///< bytes of the dword
     uint32_t number; ///< among the DS, or load-to-LDS, instructions of all its wave's workgroups
+    /// DS instructions of its wave that are complete; only a load to LDS asks.
+    uint32_t dsRetired = 0;
   };
   /// The next DS (or load-to-LDS) instruction of `wave`, for the accesses of its lanes.
   Access begin(const Wave &wave, const Instruction &inst, LdsAccessKind kind);
@@ -137,6 +142,7 @@ private:
                   uint32_t bytes);
   bool step(Entry &entry, const Access &access, Conflict &conflict) const;
   bool findConflict(const Entry &entry, const Access &access, Conflict &conflict) const;
+  static bool findOwnConflict(const Entry &entry, const Access &access, Conflict &conflict);
   bool stepSplit(Entry &entry, const Access &access, Conflict &conflict);
   bool isOrdered(const Entry &entry) const;
   void split(Entry &entry);

@@ -5,6 +5,7 @@
 #include "runtime/emulator/Trace.h"
 #include "runtime/emulator/exec/ExecStats.h"
 #include "runtime/emulator/exec/Hazard.h"
+#include "runtime/emulator/exec/Program.h"
 
 #include <algorithm>
 #include <cstring>
@@ -25,7 +26,9 @@ Workgroup::Workgroup(const LaunchContext &launch)
   size_t dwords = registersPerWave(launch) * waveList.size();
   vectorRegisters.reset(
       static_cast<uint32_t *>(::operator new[](dwords * sizeof(uint32_t), std::align_val_t(64))));
-  if (launch.checks.has(Check::LdsRace) && launch.ldsBytes && waveList.size() > 1)
+  // A wave alone races only with its own loads to LDS.
+  if (launch.checks.has(Check::LdsRace) && launch.ldsBytes &&
+      (waveList.size() > 1 || launch.program->loadsToLds()))
     raceDetector = std::make_unique<RaceLds>(launch.ldsBytes, unsigned(waveList.size()));
   if (launch.setup.scratchBytes)
     scratchMemory.reset(

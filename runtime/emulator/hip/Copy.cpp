@@ -44,11 +44,33 @@ static bool isDirection(hipMemcpyKind kind) {
          kind == hipMemcpyDeviceToDeviceNoCU;
 }
 
-/// Bytes from the first to the last byte of a box; the largest number if there is no such.
+// Sizes and addresses that do not fit 64 bits become the largest number, which no check lets pass.
+
+/// Bytes from the first to the last byte of a box.
 static uint64_t span(uint64_t width, uint64_t height, uint64_t depth, uint64_t pitch,
                      uint64_t slice) {
   uint64_t rows = llvm::SaturatingMultiplyAdd(height - 1, pitch, width);
   return llvm::SaturatingMultiplyAdd(depth - 1, slice, rows);
+}
+
+/// The address `x` bytes into row `y`.
+static uint64_t addressAt(const void *base, uint64_t x, uint64_t y, uint64_t pitch) {
+  return llvm::SaturatingAdd(addressOf(base), llvm::SaturatingMultiplyAdd(y, pitch, x));
+}
+
+/// A box as a fill or one end of a copy touches it; none of its numbers is 0.
+static hipError_t checkBox(uint64_t width, uint64_t height, uint64_t depth, uint64_t pitch,
+                           uint64_t slice) {
+  if (height > 1 || depth > 1) {
+    if (width > pitch)
+      return fail(hipErrorInvalidPitchValue, "rows of {} bytes with a pitch of {} bytes", width,
+                  pitch);
+    if (depth > 1 && span(width, height, 1, pitch, 0) > slice)
+      return fail(hipErrorInvalidValue,
+                  "{} rows of {} bytes, {} bytes apart, in slices of {} bytes", height, width,
+                  pitch, slice);
+  }
+  return hipSuccess;
 }
 
 static hipError_t checkCopy(Runtime &runtime, const CopyOp &op, hipMemcpyKind kind) {
@@ -56,10 +78,10 @@ static hipError_t checkCopy(Runtime &runtime, const CopyOp &op, hipMemcpyKind ki
     return hipErrorInvalidMemcpyDirection;
   if (op.width == 0 || op.height == 0 || op.depth == 0)
     return hipSuccess;
-  if ((op.height > 1 || op.depth > 1) && (op.width > op.toPitch || op.width > op.fromPitch))
-    return fail(hipErrorInvalidPitchValue,
-                "copy of rows of {} bytes: the pitches are {} and {} bytes", op.width, op.toPitch,
-                op.fromPitch);
+  if (hipError_t status = checkBox(op.width, op.height, op.depth, op.toPitch, op.toSlice))
+    return status;
+  if (hipError_t status = checkBox(op.width, op.height, op.depth, op.fromPitch, op.fromSlice))
+    return status;
   uint64_t toBytes = span(op.width, op.height, op.depth, op.toPitch, op.toSlice);
   uint64_t fromBytes = span(op.width, op.height, op.depth, op.fromPitch, op.fromSlice);
   hipError_t status = checkEnd(runtime, reinterpret_cast<const void *>(op.to), toBytes, kind, true);
@@ -88,9 +110,9 @@ hipError_t makeCopy3D(Runtime &runtime, const hipMemcpy3DParms *params, CopyOp *
     return hipErrorInvalidValue;
   if (params->srcArray || params->dstArray)
     return fail(hipErrorNotSupported, "3D copy: arrays are not supported");
-  auto slice = [](const hipPitchedPtr &p) { return p.pitch * p.ysize; };
+  auto slice = [](const hipPitchedPtr &p) { return llvm::SaturatingMultiply(p.pitch, p.ysize); };
   auto start = [&](const hipPitchedPtr &p, const hipPos &at) {
-    return addressOf(p.ptr) + at.z * slice(p) + at.y * p.pitch + at.x;
+    return llvm::SaturatingMultiplyAdd(at.z, slice(p), addressAt(p.ptr, at.x, at.y, p.pitch));
   };
   const hipExtent &extent = params->extent;
   *op = {start(params->dstPtr, params->dstPos),
@@ -105,17 +127,24 @@ hipError_t makeCopy3D(Runtime &runtime, const hipMemcpy3DParms *params, CopyOp *
   return checkCopy(runtime, *op, params->kind);
 }
 
+static hipError_t checkFill(Runtime &runtime, const FillOp &op) {
+  if (op.width == 0 || op.height == 0 || op.depth == 0)
+    return hipSuccess;
+  if (hipError_t status = checkBox(op.width, op.height, op.depth, op.pitch, op.slice))
+    return status;
+  return checkEnd(runtime, reinterpret_cast<const void *>(op.to),
+                  span(op.width, op.height, op.depth, op.pitch, op.slice), hipMemcpyHostToDevice,
+                  true);
+}
+
 hipError_t makeFill(Runtime &runtime, void *to, uint32_t value, unsigned elementSize, size_t width,
                     size_t height, size_t pitch, FillOp *op) {
   bool goodSize = elementSize == 1 || elementSize == 2 || elementSize == 4;
   if (!goodSize || addressOf(to) % elementSize != 0)
     return fail(hipErrorInvalidValue, "fill of elements of {} bytes at {}", elementSize, to);
-  *op = {addressOf(to), value, elementSize, width, height, 1, height > 1 ? pitch : width, 0};
-  if (width == 0 || height == 0)
-    return hipSuccess;
-  if (width > op->pitch)
-    return hipErrorInvalidPitchValue;
-  return checkEnd(runtime, to, span(width, height, 1, op->pitch, 0), hipMemcpyHostToDevice, true);
+  uint64_t bytes = llvm::SaturatingMultiply<uint64_t>(width, elementSize);
+  *op = {addressOf(to), value, elementSize, bytes, height, 1, height > 1 ? pitch : bytes, 0};
+  return checkFill(runtime, *op);
 }
 
 // ---- sending -----------------------------------------------------------------------------------
@@ -177,10 +206,10 @@ static hipError_t copy3D(const hipMemcpy3DParms *params, hipStream_t stream, Syn
 }
 
 /// One end of a driver 2D copy.
-static void *driverEnd(int memoryType, const void *host, void *device) {
+static const void *driverEnd(int memoryType, const void *host, void *device) {
   // The host is 1 in HIP 6 and 0 in HIP 5, where the device is 1: decide by what is set.
   bool isHost = host && (!device || memoryType == (Runtime::get().isHip5() ? 0 : 1));
-  return isHost ? const_cast<void *>(host) : device;
+  return isHost ? host : device;
 }
 
 static hipError_t copyDriver2D(const hip_Memcpy2D *p, hipStream_t stream, Sync sync) {
@@ -188,15 +217,16 @@ static hipError_t copyDriver2D(const hip_Memcpy2D *p, hipStream_t stream, Sync s
     return remember(hipErrorInvalidValue);
   if (p->srcArray || p->dstArray)
     return remember(hipErrorNotSupported);
-  auto *to = static_cast<char *>(driverEnd(p->dstMemoryType, p->dstHost, p->dstDevice));
-  auto *from = static_cast<char *>(driverEnd(p->srcMemoryType, p->srcHost, p->srcDevice));
+  const void *to = driverEnd(p->dstMemoryType, p->dstHost, p->dstDevice);
+  const void *from = driverEnd(p->srcMemoryType, p->srcHost, p->srcDevice);
   if (!to || !from)
     return remember(hipErrorInvalidValue);
   size_t toPitch = p->dstPitch ? p->dstPitch : p->WidthInBytes;
   size_t fromPitch = p->srcPitch ? p->srcPitch : p->WidthInBytes;
-  return copy2D(to + p->dstY * toPitch + p->dstXInBytes, toPitch,
-                from + p->srcY * fromPitch + p->srcXInBytes, fromPitch, p->WidthInBytes, p->Height,
-                hipMemcpyDefault, stream, sync);
+  auto *target = reinterpret_cast<void *>(addressAt(to, p->dstXInBytes, p->dstY, toPitch));
+  auto *source = reinterpret_cast<void *>(addressAt(from, p->srcXInBytes, p->srcY, fromPitch));
+  return copy2D(target, toPitch, source, fromPitch, p->WidthInBytes, p->Height, hipMemcpyDefault,
+                stream, sync);
 }
 
 /// Copies between host memory and `bytes` at `offset` of the device variable behind `symbol`.
@@ -232,18 +262,11 @@ static hipError_t fill(void *to, uint32_t value, unsigned elementSize, size_t wi
 
 static hipError_t fill3D(const hipPitchedPtr &to, int value, const hipExtent &extent,
                          hipStream_t stream, Sync sync) {
-  return api([&](Runtime &runtime) -> hipError_t {
-    if (extent.width > to.pitch || (extent.depth > 1 && extent.height > to.ysize))
-      return hipErrorInvalidValue;
-    uint64_t slice = to.pitch * to.ysize;
-    FillOp op{addressOf(to.ptr), uint8_t(value), 1,        extent.width,
-              extent.height,     extent.depth,   to.pitch, slice};
-    hipError_t made = hipSuccess;
-    if (extent.width && extent.height && extent.depth)
-      made = checkEnd(runtime, to.ptr,
-                      span(extent.width, extent.height, extent.depth, to.pitch, slice),
-                      hipMemcpyHostToDevice, true);
-    return submitMade(runtime, made, op, stream, sync);
+  return api([&](Runtime &runtime) {
+    FillOp op{
+        addressOf(to.ptr), uint8_t(value), 1,        extent.width,
+        extent.height,     extent.depth,   to.pitch, llvm::SaturatingMultiply(to.pitch, to.ysize)};
+    return submitMade(runtime, checkFill(runtime, op), op, stream, sync);
   });
 }
 
@@ -367,37 +390,37 @@ HIP_EXPORT hipError_t hipMemcpyFromSymbolAsync(void *to, const void *symbol, siz
 // ---- fills -------------------------------------------------------------------------------------
 
 HIP_EXPORT hipError_t hipMemset(void *to, int value, size_t bytes) {
-  return fill(to, uint8_t(value), 1, bytes, 1, bytes, nullptr, Sync::Host);
+  return fill(to, uint8_t(value), 1, bytes, 1, 0, nullptr, Sync::Host);
 }
 HIP_EXPORT hipError_t hipMemset_spt(void *to, int value, size_t bytes) {
-  return fill(to, uint8_t(value), 1, bytes, 1, bytes, perThread(nullptr), Sync::Host);
+  return fill(to, uint8_t(value), 1, bytes, 1, 0, perThread(nullptr), Sync::Host);
 }
 HIP_EXPORT hipError_t hipMemsetAsync(void *to, int value, size_t bytes, hipStream_t stream) {
-  return fill(to, uint8_t(value), 1, bytes, 1, bytes, stream, Sync::Stream);
+  return fill(to, uint8_t(value), 1, bytes, 1, 0, stream, Sync::Stream);
 }
 HIP_EXPORT hipError_t hipMemsetAsync_spt(void *to, int value, size_t bytes, hipStream_t stream) {
-  return fill(to, uint8_t(value), 1, bytes, 1, bytes, perThread(stream), Sync::Stream);
+  return fill(to, uint8_t(value), 1, bytes, 1, 0, perThread(stream), Sync::Stream);
 }
 HIP_EXPORT hipError_t hipMemsetD8(hipDeviceptr_t to, unsigned char value, size_t count) {
-  return fill(to, value, 1, count, 1, count, nullptr, Sync::Host);
+  return fill(to, value, 1, count, 1, 0, nullptr, Sync::Host);
 }
 HIP_EXPORT hipError_t hipMemsetD8Async(hipDeviceptr_t to, unsigned char value, size_t count,
                                        hipStream_t stream) {
-  return fill(to, value, 1, count, 1, count, stream, Sync::Stream);
+  return fill(to, value, 1, count, 1, 0, stream, Sync::Stream);
 }
 HIP_EXPORT hipError_t hipMemsetD16(hipDeviceptr_t to, unsigned short value, size_t count) {
-  return fill(to, value, 2, 2 * count, 1, 2 * count, nullptr, Sync::Host);
+  return fill(to, value, 2, count, 1, 0, nullptr, Sync::Host);
 }
 HIP_EXPORT hipError_t hipMemsetD16Async(hipDeviceptr_t to, unsigned short value, size_t count,
                                         hipStream_t stream) {
-  return fill(to, value, 2, 2 * count, 1, 2 * count, stream, Sync::Stream);
+  return fill(to, value, 2, count, 1, 0, stream, Sync::Stream);
 }
 HIP_EXPORT hipError_t hipMemsetD32(hipDeviceptr_t to, int value, size_t count) {
-  return fill(to, uint32_t(value), 4, 4 * count, 1, 4 * count, nullptr, Sync::Host);
+  return fill(to, uint32_t(value), 4, count, 1, 0, nullptr, Sync::Host);
 }
 HIP_EXPORT hipError_t hipMemsetD32Async(hipDeviceptr_t to, int value, size_t count,
                                         hipStream_t stream) {
-  return fill(to, uint32_t(value), 4, 4 * count, 1, 4 * count, stream, Sync::Stream);
+  return fill(to, uint32_t(value), 4, count, 1, 0, stream, Sync::Stream);
 }
 HIP_EXPORT hipError_t hipMemset2D(void *to, size_t pitch, int value, size_t width, size_t height) {
   return fill(to, uint8_t(value), 1, width, height, pitch, nullptr, Sync::Host);

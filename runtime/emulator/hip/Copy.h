@@ -15,10 +15,10 @@ hipError_t makeCopy2D(Runtime &runtime, void *to, size_t toPitch, const void *fr
                       size_t fromPitch, size_t width, size_t height, hipMemcpyKind kind,
                       CopyOp *op);
 
-/// Pitched pointers only; arrays are not supported.
+/// Pitched pointers only; arrays are not supported. Slices may not overlap.
 hipError_t makeCopy3D(Runtime &runtime, const hipMemcpy3DParms *params, CopyOp *op);
 
-/// Repeats an element of 1, 2 or 4 bytes over rows of `width` bytes.
+/// Repeats an element of 1, 2 or 4 bytes over rows of `width` elements, `pitch` bytes apart.
 hipError_t makeFill(Runtime &runtime, void *to, uint32_t value, unsigned elementSize, size_t width,
                     size_t height, size_t pitch, FillOp *op);
 

@@ -325,7 +325,6 @@ HIP_EXPORT hipError_t hipGraphChildGraphNodeGetGraph(hipGraphNode_t node, hipGra
   });
 }
 
-/// Arguments were copied when the node was made, so their pointers cannot be given back.
 // ---- instances ---------------------------------------------------------------------------------
 
 HIP_EXPORT hipError_t hipGraphInstantiate(hipGraphExec_t *exec, hipGraph_t graph, hipGraphNode_t *,

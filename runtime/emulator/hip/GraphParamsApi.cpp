@@ -22,9 +22,8 @@ hipError_t kernelOf(Runtime &runtime, const hipKernelNodeParams *params, unsigne
 hipError_t fillOf(Runtime &runtime, const hipMemsetParams *params, FillOp *op) {
   if (!params)
     return hipErrorInvalidValue;
-  // The width is in elements.
-  return makeFill(runtime, params->dst, params->value, params->elementSize,
-                  params->width * params->elementSize, params->height, params->pitch, op);
+  return makeFill(runtime, params->dst, params->value, params->elementSize, params->width,
+                  params->height, params->pitch, op);
 }
 
 HostOp hostOf(const hipHostNodeParams &params) {
@@ -56,6 +55,7 @@ using namespace mono::hipemu;
 
 // ---- questions ---------------------------------------------------------------------------------
 
+/// Arguments were copied when the node was made, so their pointers cannot be given back.
 HIP_EXPORT hipError_t hipGraphKernelNodeGetParams(hipGraphNode_t node,
                                                   hipKernelNodeParams *params) {
   return api([&](Runtime &) {

@@ -1,6 +1,7 @@
 // Launches: checks, kernel arguments, and the entry points.
 #include "runtime/emulator/hip/Launch.h"
 
+#include "runtime/emulator/LaunchRules.h"
 #include "runtime/emulator/Occupancy.h"
 #include "runtime/emulator/hip/Graph.h"
 
@@ -21,22 +22,11 @@ unsigned workgroupsPerComputeUnit(const Function &function, unsigned blockSize,
 
 static hipError_t checkShape(const Function &function, const LaunchShape &shape) {
   const dim3 &g = shape.grid, &b = shape.block;
-  bool empty = !g.x || !g.y || !g.z || !b.x || !b.y || !b.z;
-  bool large = b.x > maxWorkgroupSize || b.y > maxWorkgroupSize || b.z > maxWorkgroupSize;
-  uint64_t limit = function.info.maxWorkgroupSize
-                       ? std::min(function.info.maxWorkgroupSize, maxWorkgroupSize)
-                       : maxWorkgroupSize;
-  uint64_t items = uint64_t(b.x) * b.y * b.z;
-  if (empty || large || items > limit)
-    return fail(hipErrorInvalidConfiguration,
-                "kernel '{}': expected a grid and a workgroup of 1 to {} work-items, but got "
-                "{} x {} x {} workgroups of {} x {} x {}",
-                function.name, limit, g.x, g.y, g.z, b.x, b.y, b.z);
-  constexpr uint64_t maxGrid = uint64_t(1) << 32;
-  if (uint64_t(g.x) * g.y >= maxGrid || uint64_t(g.x) * g.y * g.z >= maxGrid)
-    return fail(hipErrorInvalidConfiguration,
-                "kernel '{}': expected fewer than 2^32 workgroups, but got {} x {} x {}",
-                function.name, g.x, g.y, g.z);
+  if (llvm::Error error =
+          emu::checkShape(function.info, {g.x, g.y, g.z}, {b.x, b.y, b.z},
+                          {shape.remainder.x, shape.remainder.y, shape.remainder.z}))
+    return fail(hipErrorInvalidConfiguration, std::move(error));
+  const uint64_t items = uint64_t(b.x) * b.y * b.z;
   unsigned perUnit = workgroupsPerComputeUnit(function, unsigned(items), shape.dynamicLdsBytes);
   if (perUnit == 0)
     return fail(hipErrorInvalidValue,

@@ -1,6 +1,8 @@
 // Entry points that allocate, free and describe memory.
 #include "runtime/emulator/hip/Runtime.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <algorithm>
 
 using namespace mono::hipemu;
@@ -45,10 +47,10 @@ HIP_EXPORT hipError_t hipFree(void *ptr) {
 static constexpr size_t pitchAlignment = 256;
 
 HIP_EXPORT hipError_t hipMallocPitch(void **ptr, size_t *pitch, size_t width, size_t height) {
-  if (!pitch || (height && width > SIZE_MAX / height / 2))
+  if (!pitch || width > SIZE_MAX - pitchAlignment)
     return remember(hipErrorInvalidValue);
-  *pitch = (width + pitchAlignment - 1) / pitchAlignment * pitchAlignment;
-  return allocate(ptr, *pitch * height, 0);
+  *pitch = llvm::alignTo(width, pitchAlignment);
+  return allocate(ptr, llvm::SaturatingMultiply(*pitch, height), 0);
 }
 
 HIP_EXPORT hipError_t hipMemAllocPitch(hipDeviceptr_t *ptr, size_t *pitch, size_t width,
@@ -61,7 +63,8 @@ HIP_EXPORT hipError_t hipMalloc3D(hipPitchedPtr *pitched, hipExtent extent) {
     return remember(hipErrorInvalidValue);
   pitched->xsize = extent.width;
   pitched->ysize = extent.height;
-  return hipMallocPitch(&pitched->ptr, &pitched->pitch, extent.width, extent.height * extent.depth);
+  return hipMallocPitch(&pitched->ptr, &pitched->pitch, extent.width,
+                        llvm::SaturatingMultiply(extent.height, extent.depth));
 }
 
 HIP_EXPORT hipError_t hipMemGetInfo(size_t *free, size_t *total) {

@@ -11,11 +11,7 @@ namespace mono::hipemu {
 static uint64_t addressOf(const void *ptr) { return reinterpret_cast<uint64_t>(ptr); }
 static void *pointerTo(uint64_t address) { return reinterpret_cast<void *>(address); }
 
-bool isDeviceWindow(const void *ptr) {
-  // Emulated ranks own windows of 2^40 bytes from 2^44 on (emulator/Memory.h), up to 64 of them.
-  constexpr unsigned windowShift = 40, firstWindow = 16, windows = 64;
-  return (addressOf(ptr) >> windowShift) - firstWindow < windows;
-}
+bool isDeviceWindow(const void *ptr) { return emu::isDeviceWindow(addressOf(ptr)); }
 
 static const char *kindName(BlockKind kind) {
   switch (kind) {
@@ -94,7 +90,8 @@ hipError_t MemoryTable::import(void *ptr, uint64_t bytes, unsigned device) {
   return hipSuccess;
 }
 
-hipError_t MemoryTable::release(void *ptr, std::initializer_list<BlockKind> kinds) {
+hipError_t MemoryTable::release(void *ptr, std::initializer_list<BlockKind> kinds,
+                                Block *released) {
   Block block;
   {
     std::lock_guard guard(lock);
@@ -106,6 +103,8 @@ hipError_t MemoryTable::release(void *ptr, std::initializer_list<BlockKind> kind
     if (block.kind == BlockKind::Device)
       used[block.device] -= block.bytes;
   }
+  if (released)
+    *released = block;
   if (block.kind == BlockKind::Device)
     return toStatus(machine.free(block.device, block.base), hipErrorInvalidValue);
   if (llvm::Error error = machine.unmapHost(ptr))
@@ -128,14 +127,6 @@ std::optional<Block> MemoryTable::findRange(const void *ptr, uint64_t bytes) con
   if (offset >= block.bytes || bytes > block.bytes - offset)
     return std::nullopt;
   return block;
-}
-
-bool MemoryTable::isCopyable(const void *ptr, uint64_t bytes) const {
-  if (!ptr)
-    return false;
-  if (std::optional<Block> block = find(ptr))
-    return findRange(ptr, bytes).has_value();
-  return !isDeviceWindow(ptr);
 }
 
 uint64_t MemoryTable::usedBytes(unsigned device) const {

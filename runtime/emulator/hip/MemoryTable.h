@@ -48,14 +48,13 @@ public:
   hipError_t unregisterHost(void *ptr);
   /// Takes over a mapping of `bytes` at `ptr` (munmap at release).
   hipError_t import(void *ptr, uint64_t bytes, unsigned device);
-  /// Releases a block that starts at `ptr`, if its kind is one of `kinds`.
-  hipError_t release(void *ptr, std::initializer_list<BlockKind> kinds);
+  /// Releases a block that starts at `ptr`, if its kind is one of `kinds`; `released`, if given,
+  /// gets what it was.
+  hipError_t release(void *ptr, std::initializer_list<BlockKind> kinds, Block *released = nullptr);
 
   std::optional<Block> find(const void *ptr) const;
   /// The block, if [ptr, ptr + bytes) lies inside it.
   std::optional<Block> findRange(const void *ptr, uint64_t bytes) const;
-  /// Whether the range can be copied: inside one block, or host memory that HIP knows nothing of.
-  bool isCopyable(const void *ptr, uint64_t bytes) const;
 
   uint64_t usedBytes(unsigned device) const;
 

@@ -1,4 +1,5 @@
 // Entry points for modules, function attributes, symbols and occupancy.
+#include "runtime/emulator/LaunchRules.h"
 #include "runtime/emulator/hip/Bundle.h"
 #include "runtime/emulator/hip/Launch.h"
 
@@ -7,6 +8,7 @@
 #include <algorithm>
 
 using namespace mono::hipemu;
+using mono::emu::workgroupLimit;
 
 // ---- modules -----------------------------------------------------------------------------------
 
@@ -108,11 +110,6 @@ HIP_EXPORT const char *hipKernelNameRef(hipFunction_t function) {
 
 // ---- attributes of functions -------------------------------------------------------------------
 
-static unsigned workgroupLimit(const Function &function) {
-  return function.info.maxWorkgroupSize ? std::min(function.info.maxWorkgroupSize, maxWorkgroupSize)
-                                        : maxWorkgroupSize;
-}
-
 HIP_EXPORT hipError_t hipFuncGetAttributes(hipFuncAttributes *attributes, const void *stub) {
   return api([&](Runtime &runtime) -> hipError_t {
     Function *function = nullptr;
@@ -125,7 +122,7 @@ HIP_EXPORT hipError_t hipFuncGetAttributes(hipFuncAttributes *attributes, const 
     attributes->binaryVersion = attributes->ptxVersion = 95;
     attributes->localSizeBytes = info.scratchBytes;
     attributes->maxDynamicSharedSizeBytes = int(gfx950::ldsBytes - info.ldsBytes);
-    attributes->maxThreadsPerBlock = int(workgroupLimit(*function));
+    attributes->maxThreadsPerBlock = int(workgroupLimit(function->info));
     attributes->numRegs = int(info.archVgprs ? info.archVgprs : info.vgprs);
     attributes->sharedSizeBytes = info.ldsBytes;
     return hipSuccess;
@@ -137,7 +134,7 @@ static hipError_t functionAttribute(const Function &function, hipFunction_attrib
   const auto &info = function.info;
   switch (attribute) {
   case HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-    *value = int(workgroupLimit(function));
+    *value = int(workgroupLimit(function.info));
     break;
   case HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
     *value = int(info.ldsBytes);
@@ -189,7 +186,7 @@ static hipError_t occupancy(int *groups, const Function &function, int blockSize
                             size_t dynamicLdsBytes) {
   if (!groups || blockSize <= 0)
     return hipErrorInvalidValue;
-  bool fits = unsigned(blockSize) <= workgroupLimit(function);
+  bool fits = unsigned(blockSize) <= workgroupLimit(function.info);
   *groups =
       fits ? int(workgroupsPerComputeUnit(function, unsigned(blockSize), dynamicLdsBytes)) : 0;
   return hipSuccess;
@@ -200,7 +197,7 @@ static hipError_t bestBlock(int *gridSize, int *blockSize, const Function &funct
                             size_t dynamicLdsBytes, int limit) {
   if (!gridSize || !blockSize || limit < 0)
     return hipErrorInvalidValue;
-  unsigned most = workgroupLimit(function);
+  unsigned most = workgroupLimit(function.info);
   if (limit > 0)
     most = std::min(most, unsigned(limit));
   unsigned best = 0, bestWaves = 0, bestGroups = 0;

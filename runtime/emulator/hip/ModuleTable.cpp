@@ -1,6 +1,7 @@
 // Modules, functions and global variables.
 #include "runtime/emulator/hip/ModuleTable.h"
 
+#include "runtime/emulator/LaunchRules.h"
 #include "runtime/emulator/hip/Bundle.h"
 #include "runtime/emulator/hip/Registration.h"
 #include "runtime/emulator/hip/Runtime.h"
@@ -95,13 +96,14 @@ hipError_t ModuleTable::function(Module *module, llvm::StringRef name, Function 
     }
     entry = std::make_unique<Function>(
         Function{module, name.str(), std::move(*info), {}, false, false, 0});
-    for (emu::KernelArg &arg : llvm::cantFail(machine.kernelArgs(placed, name))) {
-      if (llvm::StringRef(arg.valueKind).starts_with("hidden_")) {
+    std::vector<emu::KernelArg> args = llvm::cantFail(machine.kernelArgs(placed, name));
+    entry->explicitBytes = emu::explicitBytes(args);
+    for (emu::KernelArg &arg : args) {
+      if (emu::isHidden(arg)) {
         entry->hasHiddenArgs = true;
         entry->usesGridSync |= arg.valueKind == "hidden_multigrid_sync_arg";
         continue;
       }
-      entry->explicitBytes = std::max(entry->explicitBytes, arg.offset + arg.size);
       entry->args.push_back(std::move(arg));
     }
   }

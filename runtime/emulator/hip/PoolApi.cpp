@@ -108,10 +108,13 @@ HIP_EXPORT hipError_t hipFreeAsync(void *ptr, hipStream_t handle) {
     if (stream->capture)
       return hipErrorStreamCaptureUnsupported;
     HostOp op;
-    op.run = [&runtime, ptr, block] {
-      if (block->pool && isLive(block->pool))
-        count(block->pool, block->bytes, false);
-      return runtime.memory().release(ptr, {BlockKind::Device, BlockKind::Managed});
+    op.run = [&runtime, ptr] {
+      Block freed;
+      hipError_t status =
+          runtime.memory().release(ptr, {BlockKind::Device, BlockKind::Managed}, &freed);
+      if (status == hipSuccess && freed.pool && isLive(freed.pool))
+        count(freed.pool, freed.bytes, false);
+      return status;
     };
     return send(runtime, handle, std::move(op));
   });

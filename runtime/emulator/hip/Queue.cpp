@@ -16,7 +16,8 @@ static constexpr size_t window = 4096;
 static constexpr auto idleStart = 50ms, polledStart = 5ms;
 
 Queue::Queue(emu::Machine &machine, std::chrono::milliseconds gatherPause)
-    : machine(machine), gatherPause(gatherPause), nullStreams(machine.ranks()) {
+    : machine(machine), gatherPause(gatherPause), nullStreams(machine.ranks()),
+      unreported(machine.ranks(), hipSuccess) {
   for (unsigned device = 0; device < nullStreams.size(); ++device) {
     nullStreams[device].device = device;
     nullStreams[device].isNull = true;
@@ -86,11 +87,6 @@ std::vector<CommandPtr> Queue::orderOf(Stream &stream) {
   return orderLocked(stream);
 }
 
-void Queue::setLast(Stream &stream, CommandPtr command) {
-  Lock guard(lock);
-  stream.last = std::move(command);
-}
-
 /// Takes a thread off the list of submitters when it ends.
 struct Queue::ThreadMark {
   explicit ThreadMark(Queue &queue) : queue(queue) {}
@@ -117,11 +113,13 @@ CommandPtr Queue::enqueue(unsigned device, Operation op, std::vector<CommandPtr>
   return command;
 }
 
-CommandPtr Queue::submit(Stream &stream, Operation op, std::vector<CommandPtr> after) {
+CommandPtr Queue::submit(Stream &stream, Operation op, std::vector<CommandPtr> after,
+                         bool isAwaited) {
   Lock guard(lock);
   std::vector<CommandPtr> order = orderLocked(stream);
   order.insert(order.end(), after.begin(), after.end());
   stream.last = enqueue(stream.device, std::move(op), std::move(order));
+  stream.last->isAwaited = isAwaited;
   return stream.last;
 }
 
@@ -168,6 +166,8 @@ void Queue::dropFinished() {
 template <typename Fn>
 static llvm::Error forEachRow(uint64_t width, uint64_t height, uint64_t depth, uint64_t pitchA,
                               uint64_t sliceA, uint64_t pitchB, uint64_t sliceB, Fn fn) {
+  if (width == 0)
+    return llvm::Error::success();
   if (pitchA == width && pitchB == width) {
     width *= height;
     height = 1;
@@ -212,6 +212,17 @@ hipError_t Queue::execute(const Operation &op) {
   return hipSuccess;
 }
 
+/// A failure that no status of a call shows: the next synchronisation of its device tells it.
+void Queue::noteFailure(const Command &command, hipError_t status) {
+  hipError_t &first = unreported[command.device];
+  if (!command.isAwaited && first == hipSuccess)
+    first = status;
+}
+
+hipError_t Queue::takeFailure(unsigned device) {
+  return failed != hipSuccess ? failed : std::exchange(unreported[device], hipSuccess);
+}
+
 /// Runs all that is ready and no kernel; true if there was any.
 bool Queue::runReady(Lock &guard) {
   bool any = false;
@@ -226,6 +237,7 @@ bool Queue::runReady(Lock &guard) {
       guard.unlock();
       status = execute(command->op);
       guard.lock();
+      noteFailure(*command, status);
     }
     finish(*command, status, Clock::now());
   }
@@ -293,7 +305,7 @@ bool Queue::mayStart(Clock::time_point waitingSince) {
   return Clock::now() - std::max(lastActivity, waitingSince) >= gatherPause;
 }
 
-hipError_t Queue::waitUntil(Lock &guard, const std::function<bool()> &done) {
+void Queue::waitUntil(Lock &guard, const std::function<bool()> &done) {
   Clock::time_point since = Clock::now();
   ++waiting;
   changed.notify_all();
@@ -304,28 +316,37 @@ hipError_t Queue::waitUntil(Lock &guard, const std::function<bool()> &done) {
       changed.wait_for(guard, 2ms);
   }
   --waiting;
-  return failed;
+}
+
+void Queue::waitForAll(Lock &guard, const std::vector<CommandPtr> &commands) {
+  waitUntil(guard, [&] {
+    return std::all_of(commands.begin(), commands.end(),
+                       [](const CommandPtr &c) { return c->done; });
+  });
 }
 
 hipError_t Queue::wait(const CommandPtr &command) {
   Lock guard(lock);
   if (!command)
     return failed;
-  hipError_t device = waitUntil(guard, [&] { return command->done; });
-  return command->status != hipSuccess ? command->status : device;
+  waitUntil(guard, [&] { return command->done; });
+  return command->status != hipSuccess ? command->status : takeFailure(command->device);
+}
+
+/// What the stream has not finished; the null stream stands for all blocking streams of the device.
+std::vector<CommandPtr> Queue::unfinishedOf(Stream &stream) {
+  if (stream.isNull)
+    return orderLocked(stream);
+  std::vector<CommandPtr> own;
+  addUnfinished(own, stream.last);
+  return own;
 }
 
 hipError_t Queue::waitStream(Stream &stream) {
   Lock guard(lock);
-  // The null stream stands for all blocking streams of the device.
-  std::vector<CommandPtr> order;
-  addUnfinished(order, stream.last);
-  if (stream.isNull)
-    order = orderLocked(stream);
-  hipError_t status = waitUntil(guard, [&] {
-    return std::all_of(order.begin(), order.end(), [](const CommandPtr &c) { return c->done; });
-  });
-  return status;
+  const unsigned device = stream.device; // the stream may be destroyed meanwhile
+  waitForAll(guard, unfinishedOf(stream));
+  return takeFailure(device);
 }
 
 hipError_t Queue::waitDevice(unsigned device) {
@@ -338,42 +359,34 @@ hipError_t Queue::waitDevice(unsigned device) {
   for (const CommandPtr &command : lastOfDestroyed)
     if (command->device == device)
       addUnfinished(order, command);
-  hipError_t status = waitUntil(guard, [&] {
-    return std::all_of(order.begin(), order.end(), [](const CommandPtr &c) { return c->done; });
-  });
+  waitForAll(guard, order);
   std::erase_if(lastOfDestroyed, [](const CommandPtr &c) { return c->done; });
-  return status;
+  return takeFailure(device);
 }
 
-hipError_t Queue::waitAll() {
+void Queue::waitAll() {
   Lock guard(lock);
-  std::vector<CommandPtr> order(pending.begin(), pending.end());
-  return waitUntil(guard, [&] {
-    return std::all_of(order.begin(), order.end(), [](const CommandPtr &c) { return c->done; });
-  });
+  waitForAll(guard, {pending.begin(), pending.end()});
 }
 
-hipError_t Queue::query(const CommandPtr &command) {
-  Lock guard(lock);
-  if (!command || command->done)
-    return failed != hipSuccess ? failed : command ? command->status : hipSuccess;
+hipError_t Queue::notReady() {
   polled = true;
   changed.notify_all();
   return hipErrorNotReady;
 }
 
+hipError_t Queue::query(const CommandPtr &command) {
+  Lock guard(lock);
+  if (!command)
+    return failed;
+  if (!command->done)
+    return notReady();
+  return command->status != hipSuccess ? command->status : takeFailure(command->device);
+}
+
 hipError_t Queue::queryStream(Stream &stream) {
-  CommandPtr unfinished;
-  {
-    Lock guard(lock);
-    std::vector<CommandPtr> order;
-    addUnfinished(order, stream.last);
-    if (stream.isNull)
-      order = orderLocked(stream);
-    if (!order.empty())
-      unfinished = order.front();
-  }
-  return query(unfinished);
+  Lock guard(lock);
+  return unfinishedOf(stream).empty() ? takeFailure(stream.device) : notReady();
 }
 
 // ---- work nobody waits for ---------------------------------------------------------------------
@@ -407,6 +420,7 @@ hipError_t Queue::failure() {
 void Queue::clearFailure() {
   Lock guard(lock);
   failed = hipSuccess;
+  std::fill(unreported.begin(), unreported.end(), hipSuccess);
 }
 
 hipError_t classifyRunError(const std::string &text) {

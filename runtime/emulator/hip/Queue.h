@@ -73,7 +73,8 @@ struct Command {
   Operation op;
   std::vector<CommandPtr> after; ///< must have ended before; emptied at the end
   bool done = false;
-  bool inBatch = false; ///< part of the run being collected
+  bool inBatch = false;   ///< part of the run being collected
+  bool isAwaited = false; ///< who sent it waits for it and gets its status
   hipError_t status = hipSuccess;
   Clock::time_point finished;
 };
@@ -115,22 +116,26 @@ public:
   void stop();
 
   /// Appends a command to a stream, behind what stream order and the legacy default stream demand
-  /// and behind `after`.
-  CommandPtr submit(Stream &stream, Operation op, std::vector<CommandPtr> after = {});
+  /// and behind `after`. `isAwaited`: the caller will wait() for it.
+  CommandPtr submit(Stream &stream, Operation op, std::vector<CommandPtr> after = {},
+                    bool isAwaited = false);
   /// Appends a command whose only order is `after`; graphs build on it.
   CommandPtr submitFree(unsigned device, Operation op, std::vector<CommandPtr> after);
   /// What a command submitted to the stream now would have to wait for.
   std::vector<CommandPtr> orderOf(Stream &stream);
-  void setLast(Stream &stream, CommandPtr command);
 
-  /// Waits for commands; the first failure of theirs, or that of the device.
+  // Each of these returns the status of a command that was sent to be waited for, else the failure
+  // of a kernel, else the first failure of another command of the device that none of them has
+  // returned yet.
+
   hipError_t wait(const CommandPtr &command);
   hipError_t waitStream(Stream &stream);
   hipError_t waitDevice(unsigned device);
-  hipError_t waitAll();
-  /// hipSuccess if ended, else hipErrorNotReady.
+  /// hipErrorNotReady if not ended.
   hipError_t query(const CommandPtr &command);
   hipError_t queryStream(Stream &stream);
+  /// Waits for everything on all devices and leaves the failures to the others.
+  void waitAll();
 
   Stream &nullStream(unsigned device) { return nullStreams[device]; }
   Stream *createStream(unsigned device, unsigned flags, int priority);
@@ -139,6 +144,7 @@ public:
 
   /// The error of a failed kernel stays until the device is reset.
   hipError_t failure();
+  /// Forgets all failures.
   void clearFailure();
 
   void enterCall();
@@ -148,7 +154,10 @@ private:
   using Lock = std::unique_lock<std::mutex>;
   struct ThreadMark;
   bool mayStart(Clock::time_point waitingSince);
-  hipError_t waitUntil(Lock &lock, const std::function<bool()> &done);
+  void waitUntil(Lock &lock, const std::function<bool()> &done);
+  void waitForAll(Lock &lock, const std::vector<CommandPtr> &commands);
+  void noteFailure(const Command &command, hipError_t status);
+  hipError_t takeFailure(unsigned device);
   void step(Lock &lock);
   bool runReady(Lock &lock);
   void runBatch(Lock &lock);
@@ -156,6 +165,8 @@ private:
   hipError_t execute(const Operation &op);
   void dropFinished();
   std::vector<CommandPtr> orderLocked(Stream &stream);
+  std::vector<CommandPtr> unfinishedOf(Stream &stream);
+  hipError_t notReady();
   CommandPtr enqueue(unsigned device, Operation op, std::vector<CommandPtr> after);
   void background();
 
@@ -169,8 +180,9 @@ private:
   std::vector<CommandPtr> lastOfDestroyed; ///< what waitDevice still has to wait for
   bool executing = false;
   bool stopping = false;
-  bool polled = false; ///< a query came after the last submission
-  hipError_t failed = hipSuccess;
+  bool polled = false;                ///< a query came after the last submission
+  hipError_t failed = hipSuccess;     ///< of a kernel
+  std::vector<hipError_t> unreported; ///< by device: of another command, for the next who waits
   unsigned callsInProgress = 0, waiting = 0;
   std::set<std::thread::id> submitters;
   Clock::time_point lastActivity = Clock::now();

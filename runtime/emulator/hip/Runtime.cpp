@@ -10,8 +10,6 @@
 
 namespace mono::hipemu {
 
-static constexpr unsigned maxDevices = 64;
-
 Runtime &Runtime::get() {
   static Runtime *instance = [] {
     auto *runtime = new Runtime;
@@ -44,7 +42,7 @@ static bool readNumber(const char *name, unsigned low, unsigned high, unsigned &
 bool Runtime::configure(emu::Options &options) {
   unsigned patience = options.deadlockPatienceMs,
            budget = unsigned(options.instructionBudget >> 20);
-  bool good = readNumber("MONO_HIP_DEVICES", 1, maxDevices, count) &&
+  bool good = readNumber("MONO_HIP_DEVICES", 1, emu::maxRanks, count) &&
               readNumber("MONO_HIP_THREADS", 0, 1024, options.threads) &&
               readNumber("MONO_HIP_PATIENCE_MS", 0, 86400000, patience) &&
               readNumber("MONO_HIP_GATHER_MS", 0, 60000, gatherMs) &&
@@ -133,7 +131,7 @@ hipError_t send(Runtime &runtime, hipStream_t handle, Operation op, CommandPtr *
   }
   if (hipError_t status = runtime.queue().failure())
     return status;
-  CommandPtr queued = runtime.queue().submit(*stream, std::move(op));
+  CommandPtr queued = runtime.queue().submit(*stream, std::move(op), {}, command != nullptr);
   if (command)
     *command = queued;
   return hipSuccess;

@@ -121,8 +121,23 @@ mono.schedule @open_size target("gfx950") grid(1 x 64) {
 mono.schedule @empty_size target("gfx950") grid(1 x 64) {
   mono.stage "s" (%t) tasks [1] base [0] {
     %none = arith.constant 0 : index
-    // expected-error @below {{expected a positive size, but got 0}}
+    // expected-error @below {{expected a positive size on axis 0 of 'tensor<?xf32>', but got 0 [monoc --explain=static]}}
     %x = tensor.empty(%none) : tensor<?xf32>
+  }
+}
+
+// -----
+
+// Heads that are fewer than ranks.
+// expected-note @below {{with parameters HEADS = 4, TP = 8}}
+mono.schedule @no_head_is_left target("gfx950") grid(1 x 64) {
+  %heads = mono.param "HEADS" in [1 to 64] default 4
+  %TP = mono.param "TP" in [1, 2, 4, 8] default 8
+  %share = arith.divui %heads, %TP : index
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %zero = arith.constant 0.0 : f32
+    // expected-error @below {{expected a positive size on axis 1 of 'tensor<2x?xf32>', but got 0 [monoc --explain=static]}}
+    %x = tensor.splat %zero[%share] : tensor<2x?xf32>
   }
 }
 

@@ -213,3 +213,41 @@ mono.schedule @step_of_32_bits target("gfx950") grid(4 x 64) {
     mono.store %v, %y[(%t * 2147483647) floordiv 2147483646, 0] : tensor<1x64xf32>
   }
 }
+
+// -----
+
+// Binding would compute 5000000, the kernel 705032.
+mono.schedule @wide_constant target("gfx950") grid(1 x 64) {
+  %y = mono.operand "y" write [64] : i32
+  %many = arith.constant 5000000000 : index
+  %some = arith.constant 1000 : index
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{kernels compute index values in 32 bits, but 'arith.addi' takes 5000000000; take i64}}
+    %sum = arith.addi %many, %t : index
+    %quotient = arith.divui %sum, %some : index
+    %word = arith.index_cast %quotient : index to i32
+    %v = tensor.splat %word : tensor<64xi32>
+    mono.store %v, %y[0] : tensor<64xi32>
+  }
+}
+
+// -----
+
+mono.schedule @wide_product target("gfx950") grid(4 x 64) {
+  %y = mono.operand "y" write [4, 64] : i32
+  %million = arith.constant 1000000 : index
+  %thousand = arith.constant 1000 : index
+  mono.stage "s" (%t) tasks [4] base [0] {
+    %g = tensor.generate {
+    ^bb0(%i : index):
+      %sum = arith.addi %i, %t : index
+      %wide = arith.muli %million, %thousand : index
+      // expected-error @below {{kernels compute index values in 32 bits, but 'arith.muli' makes 0 to 66000000000; take i64}}
+      %p = arith.muli %sum, %wide : index
+      tensor.yield %p : index
+    } : tensor<64xindex>
+    %v = arith.index_cast %g : tensor<64xindex> to tensor<64xi32>
+    %row = tensor.expand_shape %v [[0, 1]] output_shape [1, 64] : tensor<64xi32> into tensor<1x64xi32>
+    mono.store %row, %y[%t, 0] : tensor<1x64xi32>
+  }
+}

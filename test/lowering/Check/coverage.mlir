@@ -193,6 +193,7 @@ mono.schedule @two_stages_overlap_by_a_row target("gfx950") grid(4 x 64) {
 mono.schedule @ranks_collide target("gfx950") grid(4 x 64) {
   %rank = mono.ranks [2]
   %a = mono.operand "a" read [64] : f32
+  // expected-note @below {{declared here; a post goes to every rank's copy: let an axis of the mailbox be the rank that posts, as in [%rank, ...]}}
   %m = mono.mailbox "m" tagged scope(peers) slots(2) [2, 64] : f32
   mono.stage "post" (%t) tasks [1] base [0] {
     %v = mono.load %a[0] [64] : tensor<64xf32>

@@ -7,13 +7,12 @@ mono.schedule @consumer_before_producer target("gfx950") grid(4 x 64) {
   %m = mono.mailbox "m" tagged scope(device) slots(1) [4, 64] : f32
   // expected-note @below {{every workgroup walks the stages in file order; let the stage that posts come before the one that waits}}
   mono.stage "wait" (%t) tasks [4] base [0] {
-    // expected-error @below {{this wait would never end: task 0 of stage 'wait' on workgroup 0 waits for mailbox 'm' in a circle, one line a step:}}
-    // expected-note @below {{comes after this wait for mailbox 'm' on workgroup 0}}
+    // expected-error @below {{this wait would never end: task 0 of stage 'wait' on workgroup 0 waits for mailbox 'm' in a circle, one line for each post:}}
     %v = mono.receive %m[0, 0] [4, 64] : tensor<4x64xf32>
   }
   mono.stage "post" (%t) tasks [4] base [0] {
     %v = mono.load %a[%t, 0] [1, 64] : tensor<1x64xf32>
-    // expected-note @below {{mailbox 'm' is posted here by task 0 of stage 'post' on workgroup 0, which}}
+    // expected-note @below {{mailbox 'm' is posted here by task 0 of stage 'post' on workgroup 0, after that workgroup's wait for mailbox 'm' in task 0 of stage 'wait'}}
     mono.post %v to %m[%t, 0] : tensor<1x64xf32>
   }
 }
@@ -26,9 +25,8 @@ mono.schedule @own_post_after_receive target("gfx950") grid(4 x 64) {
   // expected-note @below {{every workgroup walks the stages in file order}}
   mono.stage "s" (%t) tasks [4] base [0] {
     // expected-error @below {{this wait would never end: task 0 of stage 's' on workgroup 0 waits for mailbox 'm' in a circle}}
-    // expected-note @below {{comes after this wait for mailbox 'm' on workgroup 0}}
     %v = mono.receive %m[%t, 0] [1, 64] : tensor<1x64xf32>
-    // expected-note @below {{mailbox 'm' is posted here by task 0 of stage 's' on workgroup 0, which}}
+    // expected-note @below {{mailbox 'm' is posted here by task 0 of stage 's' on workgroup 0, after that workgroup's wait for mailbox 'm' in task 0 of stage 's'}}
     mono.post %v to %m[%t, 0] : tensor<1x64xf32>
   }
 }
@@ -41,11 +39,9 @@ mono.schedule @two_workgroups_swap target("gfx950") grid(2 x 64) {
   // expected-note @below {{every workgroup walks the stages in file order}}
   mono.stage "swap" (%t) tasks [2] base [0] {
     // expected-error @below {{this wait would never end: task 0 of stage 'swap' on workgroup 0 waits for mailbox 'm' in a circle}}
-    // expected-note @below {{comes after this wait for mailbox 'm' on workgroup 1}}
-    // expected-note @below {{comes after this wait for mailbox 'm' on workgroup 0}}
     %v = mono.receive %m[%t, 0] [1, 64] : tensor<1x64xf32>
-    // expected-note @below {{mailbox 'm' is posted here by task 1 of stage 'swap' on workgroup 1, which}}
-    // expected-note @below {{mailbox 'm' is posted here by task 0 of stage 'swap' on workgroup 0, which}}
+    // expected-note @below {{mailbox 'm' is posted here by task 1 of stage 'swap' on workgroup 1, after that workgroup's wait for mailbox 'm' in task 1 of stage 'swap'}}
+    // expected-note @below {{mailbox 'm' is posted here by task 0 of stage 'swap' on workgroup 0, after that workgroup's wait for mailbox 'm' in task 0 of stage 'swap'}}
     mono.post %v to %m[1 - %t, 0] : tensor<1x64xf32>
   }
 }
@@ -59,15 +55,13 @@ mono.schedule @two_mailboxes_in_opposite_order target("gfx950") grid(2 x 64) {
   // expected-note @below {{every workgroup walks the stages in file order}}
   mono.stage "left" (%t) tasks [1] base [0] {
     // expected-error @below {{this wait would never end: task 0 of stage 'left' on workgroup 0 waits for mailbox 'a' in a circle}}
-    // expected-note @below {{comes after this wait for mailbox 'a' on workgroup 0}}
     %v = mono.receive %a[0] [64] : tensor<64xf32>
-    // expected-note @below {{mailbox 'b' is posted here by task 0 of stage 'left' on workgroup 0, which}}
+    // expected-note @below {{mailbox 'b' is posted here by task 0 of stage 'left' on workgroup 0, after that workgroup's wait for mailbox 'a' in task 0 of stage 'left'}}
     mono.post %v to %b[0] : tensor<64xf32>
   }
   mono.stage "right" (%t) tasks [1] base [1] {
-    // expected-note @below {{comes after this wait for mailbox 'b' on workgroup 1}}
     %v = mono.receive %b[0] [64] : tensor<64xf32>
-    // expected-note @below {{mailbox 'a' is posted here by task 0 of stage 'right' on workgroup 1, which}}
+    // expected-note @below {{mailbox 'a' is posted here by task 0 of stage 'right' on workgroup 1, after that workgroup's wait for mailbox 'b' in task 0 of stage 'right'}}
     mono.post %v to %a[0] : tensor<64xf32>
   }
 }
@@ -79,13 +73,10 @@ mono.schedule @three_workgroups_in_a_ring target("gfx950") grid(3 x 64) {
   // expected-note @below {{every workgroup walks the stages in file order}}
   mono.stage "ring" (%t) tasks [3] base [0] {
     // expected-error @below {{this wait would never end: task 0 of stage 'ring' on workgroup 0 waits for mailbox 'm' in a circle}}
-    // expected-note @below {{comes after this wait for mailbox 'm' on workgroup 2}}
-    // expected-note @below {{comes after this wait for mailbox 'm' on workgroup 1}}
-    // expected-note @below {{comes after this wait for mailbox 'm' on workgroup 0}}
     %v = mono.receive %m[%t, 0] [1, 64] : tensor<1x64xf32>
-    // expected-note @below {{mailbox 'm' is posted here by task 2 of stage 'ring' on workgroup 2, which}}
-    // expected-note @below {{mailbox 'm' is posted here by task 1 of stage 'ring' on workgroup 1, which}}
-    // expected-note @below {{mailbox 'm' is posted here by task 0 of stage 'ring' on workgroup 0, which}}
+    // expected-note @below {{mailbox 'm' is posted here by task 2 of stage 'ring' on workgroup 2, after that workgroup's wait for mailbox 'm' in task 2 of stage 'ring'}}
+    // expected-note @below {{mailbox 'm' is posted here by task 1 of stage 'ring' on workgroup 1, after that workgroup's wait for mailbox 'm' in task 1 of stage 'ring'}}
+    // expected-note @below {{mailbox 'm' is posted here by task 0 of stage 'ring' on workgroup 0, after that workgroup's wait for mailbox 'm' in task 0 of stage 'ring'}}
     mono.post %v to %m[(%t + 1) mod 3, 0] : tensor<1x64xf32>
   }
 }
@@ -100,21 +91,18 @@ mono.schedule @three_stages_in_a_circle target("gfx950") grid(4 x 64) {
   // expected-note @below {{every workgroup walks the stages in file order}}
   mono.stage "one" (%t) tasks [1] base [3] {
     // expected-error @below {{this wait would never end: task 0 of stage 'one' on workgroup 3 waits for mailbox 'c' in a circle}}
-    // expected-note @below {{comes after this wait for mailbox 'c' on workgroup 3}}
     %v = mono.receive %c[0] [64] : tensor<64xf32>
-    // expected-note @below {{mailbox 'a' is posted here by task 0 of stage 'one' on workgroup 3, which}}
+    // expected-note @below {{mailbox 'a' is posted here by task 0 of stage 'one' on workgroup 3, after that workgroup's wait for mailbox 'c' in task 0 of stage 'one'}}
     mono.post %v to %a[0] : tensor<64xf32>
   }
   mono.stage "two" (%t) tasks [1] base [1] {
-    // expected-note @below {{comes after this wait for mailbox 'a' on workgroup 1}}
     %v = mono.receive %a[0] [64] : tensor<64xf32>
-    // expected-note @below {{mailbox 'b' is posted here by task 0 of stage 'two' on workgroup 1, which}}
+    // expected-note @below {{mailbox 'b' is posted here by task 0 of stage 'two' on workgroup 1, after that workgroup's wait for mailbox 'a' in task 0 of stage 'two'}}
     mono.post %v to %b[0] : tensor<64xf32>
   }
   mono.stage "three" (%t) tasks [1] base [0] {
-    // expected-note @below {{comes after this wait for mailbox 'b' on workgroup 0}}
     %v = mono.receive %b[0] [64] : tensor<64xf32>
-    // expected-note @below {{mailbox 'c' is posted here by task 0 of stage 'three' on workgroup 0, which}}
+    // expected-note @below {{mailbox 'c' is posted here by task 0 of stage 'three' on workgroup 0, after that workgroup's wait for mailbox 'b' in task 0 of stage 'three'}}
     mono.post %v to %c[0] : tensor<64xf32>
   }
 }
@@ -129,18 +117,16 @@ mono.schedule @late_stage_of_the_same_workgroup target("gfx950") grid(4 x 64) {
   // expected-note @below {{every workgroup walks the stages in file order}}
   mono.stage "first" (%t) tasks [1] base [0] {
     // expected-error @below {{this wait would never end: task 0 of stage 'first' on workgroup 0 waits for mailbox 'x' in a circle}}
-    // expected-note @below {{comes after this wait for mailbox 'x' on workgroup 0}}
     %v = mono.receive %x[0] [64] : tensor<64xf32>
   }
   mono.stage "second" (%t) tasks [1] base [1] {
-    // expected-note @below {{comes after this wait for mailbox 'y' on workgroup 1}}
     %v = mono.receive %y[0] [64] : tensor<64xf32>
-    // expected-note @below {{mailbox 'x' is posted here by task 0 of stage 'second' on workgroup 1, which}}
+    // expected-note @below {{mailbox 'x' is posted here by task 0 of stage 'second' on workgroup 1, after that workgroup's wait for mailbox 'y' in task 0 of stage 'second'}}
     mono.post %v to %x[0] : tensor<64xf32>
   }
   mono.stage "third" (%t) tasks [1] base [0] {
     %v = mono.load %a[0] [64] : tensor<64xf32>
-    // expected-note @below {{mailbox 'y' is posted here by task 0 of stage 'third' on workgroup 0, which}}
+    // expected-note @below {{mailbox 'y' is posted here by task 0 of stage 'third' on workgroup 0, after that workgroup's wait for mailbox 'x' in task 0 of stage 'first'}}
     mono.post %v to %y[0] : tensor<64xf32>
   }
 }
@@ -154,10 +140,9 @@ mono.schedule @tasks_of_one_workgroup_in_the_wrong_order target("gfx950") grid(2
   // expected-note @below {{every workgroup walks the stages in file order}}
   mono.stage "s" (%t) tasks [4] base [0] {
     %v = mono.load %a[%t, 0] [1, 64] : tensor<1x64xf32>
-    // expected-note @below {{mailbox 'm' is posted here by task 2 of stage 's' on workgroup 0, which}}
+    // expected-note @below {{mailbox 'm' is posted here by task 2 of stage 's' on workgroup 0, after that workgroup's wait for mailbox 'm' in task 0 of stage 's'}}
     mono.post %v to %m[%t, 0] : tensor<1x64xf32>
     // expected-error @below {{this wait would never end: task 0 of stage 's' on workgroup 0 waits for mailbox 'm' in a circle}}
-    // expected-note @below {{comes after this wait for mailbox 'm' on workgroup 0}}
     %w = mono.receive %m[(%t + 2) mod 4, 0] [1, 64] : tensor<1x64xf32>
   }
 }
@@ -171,10 +156,9 @@ mono.schedule @more_tasks_than_workgroups target("gfx950") grid(4 x 64) {
   // expected-note @below {{every workgroup walks the stages in file order}}
   mono.stage "gather" (%t) tasks [8] base [1] {
     %v = mono.load %a[%t, 0] [1, 64] : tensor<1x64xf32>
-    // expected-note @below {{mailbox 'm' is posted here by task 4 of stage 'gather' on workgroup 1, which}}
+    // expected-note @below {{mailbox 'm' is posted here by task 4 of stage 'gather' on workgroup 1, after that workgroup's wait for mailbox 'm' in task 0 of stage 'gather'}}
     mono.post %v to %m[%t, 0] : tensor<1x64xf32>
     // expected-error @below {{this wait would never end: task 0 of stage 'gather' on workgroup 1 waits for mailbox 'm' in a circle}}
-    // expected-note @below {{comes after this wait for mailbox 'm' on workgroup 1}}
     %w = mono.receive %m[0, 0] [8, 64] sum : tensor<64xf32>
   }
 }
@@ -188,9 +172,8 @@ mono.schedule @all_ranks_wait_first target("gfx950") grid(4 x 64) {
   // expected-note @below {{every workgroup walks the stages in file order}}
   mono.stage "s" (%t) tasks [1] base [0] {
     // expected-error @below {{this wait would never end: task 0 of stage 's' on workgroup 0 of rank 0 waits for mailbox 'm' in a circle}}
-    // expected-note @below {{comes after this wait for mailbox 'm' on workgroup 0}}
     %v = mono.receive %m[0, 0] [2, 64] sum : tensor<64xf32>
-    // expected-note @below {{mailbox 'm' is posted here by task 0 of stage 's' on workgroup 0 of rank 0, which}}
+    // expected-note @below {{mailbox 'm' is posted here by task 0 of stage 's' on workgroup 0 of rank 0, after that workgroup's wait for mailbox 'm' in task 0 of stage 's'}}
     mono.post %v to %m[%rank, 0] : tensor<64xf32>
   }
 }
@@ -204,10 +187,9 @@ mono.schedule @two_ranks_swap target("gfx950") grid(4 x 64) {
   // expected-note @below {{every workgroup walks the stages in file order}}
   mono.stage "s" (%t) tasks [1] base [2] {
     // expected-error @below {{this wait would never end: task 0 of stage 's' on workgroup 2 of rank 0 waits for mailbox 'm' in a circle}}
-    // expected-note @below {{comes after this wait for mailbox 'm' on workgroup 2}}
     %v = mono.receive %m[1 - %rank, 0] [1, 64] : tensor<1x64xf32>
-    // expected-note @below {{mailbox 'm' is posted here by task 0 of stage 's' on workgroup 2 of rank 1, which}}
-    // expected-note @below {{mailbox 'm' is posted here by task 0 of stage 's' on workgroup 2 of rank 0, which}}
+    // expected-note @below {{mailbox 'm' is posted here by task 0 of stage 's' on workgroup 2 of rank 1, after that workgroup's wait for mailbox 'm' in task 0 of stage 's'}}
+    // expected-note @below {{mailbox 'm' is posted here by task 0 of stage 's' on workgroup 2 of rank 0, after that workgroup's wait for mailbox 'm' in task 0 of stage 's'}}
     mono.post %v to %m[%rank, 0] : tensor<1x64xf32>
   }
 }
@@ -221,12 +203,11 @@ mono.schedule @four_ranks_in_a_ring target("gfx950") grid(1 x 64) {
   // expected-note @below {{every workgroup walks the stages in file order}}
   mono.stage "s" (%t) tasks [1] base [0] {
     // expected-error @below {{this wait would never end: task 0 of stage 's' on workgroup 0 of rank 0 waits for mailbox 'm' in a circle}}
-    // expected-note @below {{comes after this wait for mailbox 'm' on workgroup 0}}
     %v = mono.receive %m[(%rank + 3) mod 4, 0] [1, 64] : tensor<1x64xf32>
-    // expected-note @below {{mailbox 'm' is posted here by task 0 of stage 's' on workgroup 0 of rank 3, which}}
-    // expected-note @below {{mailbox 'm' is posted here by task 0 of stage 's' on workgroup 0 of rank 2, which}}
-    // expected-note @below {{mailbox 'm' is posted here by task 0 of stage 's' on workgroup 0 of rank 1, which}}
-    // expected-note @below {{mailbox 'm' is posted here by task 0 of stage 's' on workgroup 0 of rank 0, which}}
+    // expected-note @below {{mailbox 'm' is posted here by task 0 of stage 's' on workgroup 0 of rank 3, after that workgroup's wait for mailbox 'm' in task 0 of stage 's'}}
+    // expected-note @below {{mailbox 'm' is posted here by task 0 of stage 's' on workgroup 0 of rank 2, after that workgroup's wait for mailbox 'm' in task 0 of stage 's'}}
+    // expected-note @below {{mailbox 'm' is posted here by task 0 of stage 's' on workgroup 0 of rank 1, after that workgroup's wait for mailbox 'm' in task 0 of stage 's'}}
+    // expected-note @below {{mailbox 'm' is posted here by task 0 of stage 's' on workgroup 0 of rank 0, after that workgroup's wait for mailbox 'm' in task 0 of stage 's'}}
     mono.post %v to %m[%rank, 0] : tensor<1x64xf32>
   }
 }
@@ -241,17 +222,15 @@ mono.schedule @through_a_device_and_a_peer target("gfx950") grid(4 x 64) {
   // expected-note @below {{every workgroup walks the stages in file order}}
   mono.stage "outer" (%t) tasks [1] base [0] {
     // expected-error @below {{this wait would never end: task 0 of stage 'outer' on workgroup 0 of rank 0 waits for mailbox 'local' in a circle}}
-    // expected-note @below {{comes after this wait for mailbox 'local' on workgroup 0}}
     %v = mono.receive %local[0, 0] [1, 64] : tensor<1x64xf32>
-    // expected-note @below {{mailbox 'far' is posted here by task 0 of stage 'outer' on workgroup 0 of rank 1, which}}
-    // expected-note @below {{mailbox 'far' is posted here by task 0 of stage 'outer' on workgroup 0 of rank 0, which}}
+    // expected-note @below {{mailbox 'far' is posted here by task 0 of stage 'outer' on workgroup 0 of rank 1, after that workgroup's wait for mailbox 'local' in task 0 of stage 'outer'}}
+    // expected-note @below {{mailbox 'far' is posted here by task 0 of stage 'outer' on workgroup 0 of rank 0, after that workgroup's wait for mailbox 'local' in task 0 of stage 'outer'}}
     mono.post %v to %far[%rank, 0] : tensor<1x64xf32>
   }
   mono.stage "inner" (%t) tasks [1] base [1] {
-    // expected-note @below {{comes after this wait for mailbox 'far' on workgroup 1}}
     %v = mono.receive %far[1 - %rank, 0] [1, 64] : tensor<1x64xf32>
-    // expected-note @below {{mailbox 'local' is posted here by task 0 of stage 'inner' on workgroup 1 of rank 0, which}}
-    // expected-note @below {{mailbox 'local' is posted here by task 0 of stage 'inner' on workgroup 1 of rank 1, which}}
+    // expected-note @below {{mailbox 'local' is posted here by task 0 of stage 'inner' on workgroup 1 of rank 0, after that workgroup's wait for mailbox 'far' in task 0 of stage 'inner'}}
+    // expected-note @below {{mailbox 'local' is posted here by task 0 of stage 'inner' on workgroup 1 of rank 1, after that workgroup's wait for mailbox 'far' in task 0 of stage 'inner'}}
     mono.post %v to %local[0, 0] : tensor<1x64xf32>
   }
 }
@@ -267,13 +246,12 @@ mono.schedule @reducer_in_front_of_its_writers target("gfx950") grid(2 x 64) {
   // expected-note @below {{every workgroup walks the stages in file order}}
   mono.stage "add" (%t) tasks [1] base [1] {
     // expected-error @below {{this wait would never end: task 0 of stage 'add' on workgroup 1 waits for mailbox 'parts' in a circle}}
-    // expected-note @below {{comes after this wait for mailbox 'parts' on workgroup 1}}
     %v = mono.receive %parts[0, 0] [4, 64] sum : tensor<64xf32>
     mono.store %v, %y[0] : tensor<64xf32>
   }
   mono.stage "split" (%t) tasks [4] base [0] {
     %v = mono.load %a[%t, 0] [1, 64] : tensor<1x64xf32>
-    // expected-note @below {{mailbox 'parts' is posted here by task 1 of stage 'split' on workgroup 1, which}}
+    // expected-note @below {{mailbox 'parts' is posted here by task 1 of stage 'split' on workgroup 1, after that workgroup's wait for mailbox 'parts' in task 0 of stage 'add'}}
     mono.post %v to %parts[%t, 0] : tensor<1x64xf32>
   }
 }
@@ -293,13 +271,12 @@ mono.schedule @rows_of_a_later_stage target("gfx950") grid(4 x 64) {
   // expected-note @below {{every workgroup walks the stages in file order; let the stage that posts come before the one that waits}}
   mono.stage "wait" (%t) tasks [1] base [0] {
     %i = mono.load %ids[0] [2] : tensor<2xi32>
-    // expected-error @below {{this wait would never end: task 0 of stage 'wait' on workgroup 0 waits for mailbox 'm' in a circle, one line a step:}}
-    // expected-note @below {{comes after this wait for mailbox 'm' on workgroup 0}}
+    // expected-error @below {{this wait would never end: task 0 of stage 'wait' on workgroup 0 waits for mailbox 'm' in a circle, one line for each post:}}
     mono.receive_rows %m at %i into %r : tensor<2xi32>
   }
   mono.stage "late" (%t) tasks [1] base [0] {
     %v = mono.load %a[3, 0] [1, 64] : tensor<1x64xbf16>
-    // expected-note @below {{mailbox 'm' is posted here by task 0 of stage 'late' on workgroup 0, which}}
+    // expected-note @below {{mailbox 'm' is posted here by task 0 of stage 'late' on workgroup 0, after that workgroup's wait for mailbox 'm' in task 0 of stage 'wait'}}
     mono.post %v to %m[3, 0] : tensor<1x64xbf16>
   }
 }

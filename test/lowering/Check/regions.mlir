@@ -16,7 +16,7 @@ mono.schedule @written_in_part target("gfx950") grid(4 x 64) {
   %r = mono.region "r" [2, 64] : f32
   mono.stage "s" (%t) tasks [1] base [0] {
     %c = arith.constant dense<1.0> : tensor<64xf32>
-    // expected-note @below {{stage 's' writes it here, on its own workgroups}}
+    // expected-note @below {{stage 's' writes it here, on workgroup 0}}
     mono.store %c, %r[0, 0] : tensor<64xf32>
     // expected-error @below {{task 0 of stage 's' on workgroup 0 reads element [1, 0] of region 'r', which this workgroup has not written in this launch}}
     %v = mono.load %r[0, 0] [2, 64] : tensor<2x64xf32>
@@ -31,7 +31,7 @@ mono.schedule @written_after_it_is_read target("gfx950") grid(4 x 64) {
   mono.stage "s" (%t) tasks [1] base [0] {
     // expected-error @below {{task 0 of stage 's' on workgroup 0 reads element [0] of region 'r', which this workgroup has not written in this launch}}
     %v = mono.load %r[0] [64] : tensor<64xf32>
-    // expected-note @below {{stage 's' writes it here, on its own workgroups}}
+    // expected-note @below {{stage 's' writes it here, on workgroup 0}}
     mono.store %v, %r[0] : tensor<64xf32>
   }
 }
@@ -43,7 +43,7 @@ mono.schedule @written_by_another_workgroup target("gfx950") grid(4 x 64) {
   %r = mono.region "r" [64] : f32
   mono.stage "fill" (%t) tasks [2] base [0] {
     %c = arith.constant dense<1.0> : tensor<64xf32>
-    // expected-note @below {{stage 'fill' writes it here, on its own workgroups}}
+    // expected-note @below {{stage 'fill' writes it here, on workgroups 0 to 1; stages of the same base and number of tasks have the same workgroups}}
     mono.store %c, %r[0] : tensor<64xf32>
   }
   mono.stage "use" (%t) tasks [2] base [1] {
@@ -59,7 +59,7 @@ mono.schedule @written_by_too_few_workgroups target("gfx950") grid(4 x 64) {
   %r = mono.region "r" [64] : f32
   mono.stage "fill" (%t) tasks [3] base [0] {
     %c = arith.constant dense<1.0> : tensor<64xf32>
-    // expected-note @below {{stage 'fill' writes it here, on its own workgroups}}
+    // expected-note @below {{stage 'fill' writes it here, on workgroups 0 to 2; stages of the same base and number of tasks have the same workgroups}}
     mono.store %c, %r[0] : tensor<64xf32>
   }
   mono.stage "use" (%t) tasks [4] base [0] {
@@ -75,7 +75,7 @@ mono.schedule @row_of_a_later_task target("gfx950") grid(1 x 64) {
   %r = mono.region "r" [2, 64] : f32
   mono.stage "s" (%t) tasks [2] base [0] {
     %c = arith.constant dense<1.0> : tensor<64xf32>
-    // expected-note @below {{stage 's' writes it here, on its own workgroups}}
+    // expected-note @below {{stage 's' writes it here, on all workgroups}}
     mono.store %c, %r[%t, 0] : tensor<64xf32>
     // expected-error @below {{task 0 of stage 's' on workgroup 0 reads element [1, 0] of region 'r'}}
     %v = mono.load %r[1 - %t, 0] [1, 64] : tensor<1x64xf32>
@@ -90,7 +90,7 @@ mono.schedule @row_of_another_rank target("gfx950") grid(4 x 64) {
   %r = mono.region "r" [2, 64] : f32
   mono.stage "s" (%t) tasks [1] base [0] {
     %c = arith.constant dense<1.0> : tensor<64xf32>
-    // expected-note @below {{stage 's' writes it here, on its own workgroups}}
+    // expected-note @below {{stage 's' writes it here, on workgroup 0}}
     mono.store %c, %r[%rank, 0] : tensor<64xf32>
     // expected-error @below {{task 0 of stage 's' on workgroup 0 reads element [0, 0] of region 'r'}}
     %v = mono.load %r[0, 0] [1, 64] : tensor<1x64xf32>
@@ -107,7 +107,7 @@ mono.schedule @contraction_of_an_unwritten_block target("gfx950") grid(4 x 64) {
   mono.stage "s" (%t) tasks [1] base [0] {
     %rows = mono.stream %w[0, 0] [16, 128] split_k(1)
     %v = mono.load %a[0, 0] [4, 64] : tensor<4x64xbf16>
-    // expected-note @below {{stage 's' writes it here, on its own workgroups}}
+    // expected-note @below {{stage 's' writes it here, on workgroup 0}}
     mono.store %v, %r[0, 0] : tensor<4x64xbf16>
     // expected-error @below {{task 0 of stage 's' on workgroup 0 reads element [0, 64] of region 'r'}}
     %y = mono.contract %r[0, 0] [4, 128], %rows : tensor<4x16xf32>

@@ -317,7 +317,7 @@ mono.schedule @wide_scalar_in_a_body target("gfx950") grid(4 x 64) {
 mono.schedule @more_than_the_registers target("gfx950") grid(4 x 64) {
   %x = mono.operand "x" read [65536] : f32
   mono.stage "s" (%t) tasks [1] base [0] {
-    // expected-error @below {{expected tensors of at most 512 registers a thread (gfx950), but 'tensor<65536xf32>' takes 1024 with 64 threads; use smaller tiles}}
+    // expected-error @below {{expected tensors of at most 512 registers per thread (gfx950), but 'tensor<65536xf32>' takes 1024 with 64 threads; use smaller tiles}}
     %v = mono.load %x[0] [65536] : tensor<65536xf32>
   }
 }

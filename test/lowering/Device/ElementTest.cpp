@@ -74,7 +74,7 @@ TEST(Indices, MoveThroughLds) {
 
 // 4 elements on 64 threads: the others must not divide by the zeros they hold, nor lose the
 // condition under which they load nothing.
-TEST(Division, IsByOneInThreadsWithoutElements) {
+TEST(Division, IsWhereThreadsHaveElements) {
   std::string text = R"(mono.schedule @divide target("gfx950") grid(4 x 64) {
   %a = mono.operand "a" read [4, 4] : i32
   %n = mono.operand "n" read [4, 4] : i32

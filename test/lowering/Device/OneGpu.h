@@ -86,6 +86,9 @@ public:
     return values;
   }
 
+  /// Counters of rank 0.
+  emu::Stats stats() { return node ? node->machine().stats(0) : emu::Stats(); }
+
   std::vector<KernelResources> resources;
 
 private:

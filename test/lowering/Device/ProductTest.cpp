@@ -4,6 +4,7 @@
 
 #include "fmt/format.h"
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -105,6 +106,72 @@ TEST_P(Product, IsTheSumInDoublePrecision) {
       ASSERT_NEAR(y[m * s.columns + n], sum, s.depth * std::exp2(-24) * magnitude)
           << "row " << m << ", column " << n;
     }
+}
+
+/// Whatever reads a result of the matrix cores finds its elements, though its rows are padded in
+/// LDS.
+TEST(ProductResult, IsReadByAnyOp) {
+  constexpr int kRows = 16, kColumns = 128, kDepth = 32;
+  OneGpu gpu(R"(mono.schedule @uses target("gfx950") grid(1 x 512) {
+  %a = mono.operand "a" read [16, 32] : bf16
+  %b = mono.operand "b" read [128, 32] : bf16
+  %whole = mono.operand "whole" write [16, 128] : f32
+  %part = mono.operand "part" write [7, 24] : f32
+  %turned = mono.operand "turned" write [128, 16] : f32
+  %halves = mono.operand "halves" write [32, 64] : f32
+  %narrow = mono.operand "narrow" write [1024, 2] : f32
+  %best = mono.operand "best" write [16, 1] : i32
+  %ra = mono.region "ra" [16, 32] pad(8) : bf16
+  %rb = mono.region "rb" [128, 32] pad(8) : bf16
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %va = mono.load %a[0, 0] [16, 32] : tensor<16x32xbf16>
+    mono.store %va, %ra[0, 0] : tensor<16x32xbf16>
+    %vb = mono.load %b[0, 0] [128, 32] : tensor<128x32xbf16>
+    mono.store %vb, %rb[0, 0] : tensor<128x32xbf16>
+    %p = mono.product %ra[0, 0] [16, 32], %rb[0, 0] [128, 32] : tensor<16x128xf32>
+    %slice = tensor.extract_slice %p[8, 36] [7, 24] [1, 1] : tensor<16x128xf32> to tensor<7x24xf32>
+    mono.store %slice, %part[0, 0] : tensor<7x24xf32>
+    %empty = tensor.empty() : tensor<128x16xf32>
+    %transposed = linalg.transpose ins(%p : tensor<16x128xf32>) outs(%empty : tensor<128x16xf32>) permutation = [1, 0]
+    mono.store %transposed, %turned[0, 0] : tensor<128x16xf32>
+    %flat = tensor.collapse_shape %p [[0, 1]] : tensor<16x128xf32> into tensor<2048xf32>
+    %wide = tensor.expand_shape %flat [[0, 1]] output_shape [32, 64] : tensor<2048xf32> into tensor<32x64xf32>
+    mono.store %wide, %halves[0, 0] : tensor<32x64xf32>
+    %pairs = tensor.expand_shape %flat [[0, 1]] output_shape [1024, 2] : tensor<2048xf32> into tensor<1024x2xf32>
+    mono.store %pairs, %narrow[0, 0] : tensor<1024x2xf32>
+    %first = mono.select top [1] of %p : tensor<16x128xf32> -> tensor<16x1xi32>
+    mono.store %first, %best[0, 0] : tensor<16x1xi32>
+    mono.store %p, %whole[0, 0] : tensor<16x128xf32>
+  }
+})");
+  std::mt19937 random(5);
+  Matrix a(kRows, kDepth, random), b(kColumns, kDepth, random);
+  gpu.write("a", a.values);
+  gpu.write("b", b.values);
+  gpu.launch();
+  auto whole = gpu.read<float>("whole", kRows * kColumns);
+  for (int row = 0; row < kRows; ++row)
+    for (int column = 0; column < kColumns; ++column) {
+      double sum = 0, magnitude = 0;
+      for (int k = 0; k < kDepth; ++k) {
+        sum += a.at(row, k) * b.at(column, k);
+        magnitude += std::abs(a.at(row, k) * b.at(column, k));
+      }
+      ASSERT_NEAR(whole[row * kColumns + column], sum, kDepth * std::exp2(-24) * magnitude);
+    }
+  auto part = gpu.read<float>("part", 7 * 24), turned = gpu.read<float>("turned", whole.size());
+  auto best = gpu.read<int32_t>("best", kRows);
+  for (int row = 0; row < 7; ++row)
+    for (int column = 0; column < 24; ++column)
+      ASSERT_EQ(part[row * 24 + column], whole[(row + 8) * kColumns + column + 36]);
+  for (int row = 0; row < kRows; ++row) {
+    auto begin = whole.begin() + ptrdiff_t(row) * kColumns;
+    EXPECT_EQ(best[row], std::max_element(begin, begin + kColumns) - begin);
+    for (int column = 0; column < kColumns; ++column)
+      ASSERT_EQ(turned[column * kRows + row], begin[column]);
+  }
+  EXPECT_EQ(gpu.read<float>("halves", whole.size()), whole);
+  EXPECT_EQ(gpu.read<float>("narrow", whole.size()), whole);
 }
 
 // Whole tiles and cut ones, fewer tiles than wavefronts (the depth is shared) and more.

@@ -233,10 +233,11 @@ protected:
         double sum = 0, magnitude = 0;
         for (size_t g = 0; g < groups.size(); ++g) {
           int from = s.boxRows ? map[g * s.rows + row] : row;
-          bool inside = from >= 0 && from < s.activationRows();
+          if (from < 0 || from >= s.activationRows())
+            continue; // the row has no part in this group, whatever is in it
           for (int k = 0; k < s.depth; ++k) {
-            double product = weights.at(s, groups[g], n, s.depthOffset + k) *
-                             (inside ? x.values[from * s.depth + k] : 0.0);
+            double product =
+                weights.at(s, groups[g], n, s.depthOffset + k) * x.values[from * s.depth + k];
             sum += product;
             magnitude += std::abs(product);
           }
@@ -325,7 +326,8 @@ TEST_P(ScaledContract, ExtremeScalesOfEveryBlock) {
           s.matrices ? someGroups(std::min(s.entries, 2)) : std::vector<int32_t>(), someMap());
 }
 
-/// A block with scale NaN makes the results of its weight row NaN, and no others.
+/// A block with scale NaN makes the results of its weight row NaN, for the rows that take part in
+/// its group, and no others.
 TEST_P(ScaledContract, ScalesThatAreNaN) {
   Weights weights = makeWeights([&](size_t line, int block) {
     return line % 5 == 3 && block == int(line) % s.blocks() ? 255 : 127;
@@ -333,6 +335,15 @@ TEST_P(ScaledContract, ScalesThatAreNaN) {
   write(weights);
   check(weights, anyActivations(), s.matrices ? someGroups(s.entries) : std::vector<int32_t>(),
         someMap());
+}
+
+/// The same for activations: no row of the result has part in them but those that the map says.
+TEST_P(ScaledContract, ActivationsThatAreNaN) {
+  Weights weights = makeWeights([&](size_t, int) { return 127; });
+  write(weights);
+  Activations x = anyActivations();
+  x.values[0] = x.values.back() = NAN;
+  check(weights, x, s.matrices ? someGroups(s.entries) : std::vector<int32_t>(), someMap());
 }
 
 /// What bf16 does not have: weights of 2^128 or more become infinite when they are widened, and

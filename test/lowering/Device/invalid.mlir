@@ -161,7 +161,7 @@ mono.schedule @function_in_a_body target("gfx950") grid(1 x 64) {
     %g = tensor.generate {
     ^bb0(%i : index):
       %c = arith.constant 1.0 : f32
-      // expected-error @below {{'math.sin' has no code on gfx950}}
+      // expected-error @below {{'math.sin' has no code on gfx950; math has absf, absi, copysign, ctlz, cttz, ctpop, erf, erfc, exp, fma, isfinite, isnan, log, round, roundeven, rsqrt, sqrt, tanh and trunc there; angles come as a table of the caller (@rope_angles)}}
       %s = math.sin %c : f32
       tensor.yield %s : f32
     } : tensor<64xf32>
@@ -319,4 +319,27 @@ mono.schedule @moved_at_schedule_level target("gfx950") grid(1 x 64) {
   %e = tensor.empty() : tensor<16x8xf32>
   // expected-error @below {{expected 'linalg.broadcast' inside a stage: it needs LDS, which only stages have}}
   %b = linalg.broadcast ins(%c : tensor<8xf32>) outs(%e : tensor<16x8xf32>) dimensions = [0]
+}
+
+// -----
+
+mono.schedule @sum_of_codes target("gfx950") grid(1 x 64) {
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %x = arith.constant dense<1.0> : tensor<64xf8E4M3FN>
+    // expected-error @below {{'arith.addf' has no code for 'f8E4M3FN'; arith.scaling_truncf makes f8E4M3FN, and mono.contract takes codes as they are}}
+    %y = arith.addf %x, %x : tensor<64xf8E4M3FN>
+  }
+}
+
+// -----
+
+mono.schedule @zeros_of_an_index target("gfx950") grid(1 x 64) {
+  %y = mono.operand "y" write [64] : i32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{'math.ctlz' has code for i8 to i64, but got index; arith.index_cast makes i32}}
+    %z = math.ctlz %t : index
+    %w = arith.index_cast %z : index to i32
+    %s = tensor.splat %w : tensor<64xi32>
+    mono.store %s, %y[0] : tensor<64xi32>
+  }
 }

@@ -5,7 +5,12 @@
 // CHECK-LABEL: gpu.func @wavefront
 // CHECK-NOT: llvm.atomicrmw
 // CHECK: scf.for %{{.*}} = %c0 to %c8 step %c1
-// CHECK-COUNT-12: gpu.shuffle xor
+// Lanes compare in registers: four steps within rows of 16, two across them for each half of a key.
+// CHECK-NOT: gpu.shuffle
+// CHECK-COUNT-4: amdgpu.dpp
+// CHECK-COUNT-2: rocdl.permlane16.swap
+// CHECK-COUNT-2: rocdl.permlane32.swap
+// CHECK-NOT: gpu.shuffle
 // CHECK: rocdl.ballot
 mono.schedule @wavefront target("gfx950") grid(1 x 64) {
   %a = mono.operand "a" read [1, 64] : f32

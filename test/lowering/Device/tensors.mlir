@@ -20,10 +20,13 @@ mono.schedule @elementwise target("gfx950") grid(1 x 64) {
 
 // -----
 
-// A row of 32 elements lies on 16 lanes: four exchanges, then LDS for who needs the result.
-// CHECK-LABEL: gpu.func @reduce
-// CHECK-COUNT-4: gpu.shuffle xor
-// CHECK-NOT: gpu.shuffle
+// A row of 32 elements lies on 16 lanes: four exchanges in registers, then LDS for who needs the result.
+// CHECK-LABEL: gpu.func @reduce(
+// CHECK: amdgpu.dpp {{.*}} quad_perm([1 : i32, 0 : i32, 3 : i32, 2 : i32])
+// CHECK: amdgpu.dpp {{.*}} quad_perm([2 : i32, 3 : i32, 0 : i32, 1 : i32])
+// CHECK: amdgpu.dpp {{.*}} row_half_mirror
+// CHECK: amdgpu.dpp {{.*}} row_ror(8 : i32)
+// CHECK-NOT: {{amdgpu.dpp|gpu.shuffle|swap}}
 // CHECK: amdgpu.lds_barrier
 // CHECK: gpu.return
 mono.schedule @reduce target("gfx950") grid(1 x 64) {
@@ -34,6 +37,28 @@ mono.schedule @reduce target("gfx950") grid(1 x 64) {
     %zero = arith.constant 0.0 : f32
     %init = tensor.splat %zero : tensor<4xf32>
     %y = linalg.reduce { arith.addf } ins(%x : tensor<4x32xf32>) outs(%init : tensor<4xf32>) dimensions = [1]
+    mono.store %y, %b[0] : tensor<4xf32>
+  }
+}
+
+// -----
+
+// Rows of two chunks over 4 wavefronts each: the lanes' sums of both chunks, in registers, and only then
+// what the first lane of each wavefront stores.
+// CHECK-LABEL: gpu.func @reduce_two_chunks
+// CHECK-NOT: gpu.shuffle
+// CHECK-COUNT-2: rocdl.permlane32.swap
+// CHECK: scf.if
+// CHECK-COUNT-2: vector.store {{.*}} : memref<16xf32, #gpu.address_space<workgroup>>
+// CHECK: amdgpu.lds_barrier
+// CHECK: gpu.return
+mono.schedule @reduce_two_chunks target("gfx950") grid(1 x 512) {
+  %a = mono.operand "a" read [4, 2048] : f32
+  %b = mono.operand "b" write [4] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %x = mono.load %a[0, 0] [4, 2048] : tensor<4x2048xf32>
+    %init = arith.constant dense<0.0> : tensor<4xf32>
+    %y = linalg.reduce { arith.addf } ins(%x : tensor<4x2048xf32>) outs(%init : tensor<4xf32>) dimensions = [1]
     mono.store %y, %b[0] : tensor<4xf32>
   }
 }

@@ -22,6 +22,26 @@ mono.schedule @too_much_lds target("gfx950") grid(4 x 64) {
 
 // -----
 
+// The second region lives on past the stage that is full, which does not use the first.
+mono.schedule @too_much_over_stages target("gfx950") grid(4 x 64) {
+  // expected-note @below {{region 'a' takes 131072 bytes and lives from stage 'fill' to stage 'use'}}
+  %a = mono.region "a" [64, 512] : f32
+  // expected-note-re @below {{region 'b' takes 65536 bytes{{$}}}}
+  %b = mono.region "b" [32, 512] : f32
+  mono.stage "fill" (%t) tasks [1] base [0] {
+    %x = mono.load %a[0, 0] [64, 512] : tensor<64x512xf32>
+  }
+  // expected-error @below {{expected at most 163840 bytes of LDS (gfx950, one workgroup), but stage 'between' needs 196608}}
+  mono.stage "between" (%t) tasks [1] base [0] {
+    %y = mono.load %b[0, 0] [32, 512] : tensor<32x512xf32>
+  }
+  mono.stage "use" (%t) tasks [1] base [0] {
+    %x = mono.load %a[0, 0] [64, 512] : tensor<64x512xf32>
+  }
+}
+
+// -----
+
 mono.schedule @pinned_off_16_bytes target("gfx950") grid(4 x 64) {
   // expected-error @below {{expected a multiple of 16 bytes after 'at' (ds_read_b128), but got 8}}
   %a = mono.region "a" [128] : f32 at 8

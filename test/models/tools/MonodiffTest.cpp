@@ -5,6 +5,9 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
 
+#include <bit>
+#include <cmath>
+
 using namespace mono;
 using namespace mono::test;
 
@@ -23,6 +26,14 @@ Tensor bf16(std::string name, Shape shape, std::vector<uint16_t> codes) {
                 std::vector<uint8_t>(2 * codes.size())};
   for (size_t n = 0; n < codes.size(); ++n)
     llvm::support::endian::write16le(&tensor.bytes[2 * n], codes[n]);
+  return tensor;
+}
+
+Tensor f64(std::string name, Shape shape, std::vector<double> values) {
+  Tensor tensor{std::move(name), DType::F64, std::move(shape),
+                std::vector<uint8_t>(8 * values.size())};
+  for (size_t n = 0; n < values.size(); ++n)
+    llvm::support::endian::write64le(&tensor.bytes[8 * n], std::bit_cast<uint64_t>(values[n]));
   return tensor;
 }
 
@@ -49,12 +60,15 @@ protected:
   }
   /// What is printed of the tensor, with single spaces.
   std::string line(const std::string &out, const std::string &tensor) {
-    size_t begin = out.find("\n" + tensor + " ");
-    if (begin == std::string::npos)
-      return "";
     llvm::SmallVector<llvm::StringRef> words;
-    llvm::StringRef(out).drop_front(begin + 1).split('\n').first.split(words, ' ', -1, false);
+    rawLine(out, tensor).split(words, ' ', -1, false);
     return llvm::join(words, " ");
+  }
+  llvm::StringRef rawLine(const std::string &out, const std::string &tensor) {
+    size_t begin = out.find("\n" + tensor + " ");
+    return begin == std::string::npos
+               ? ""
+               : llvm::StringRef(out).drop_front(begin + 1).split('\n').first;
   }
 };
 
@@ -62,16 +76,19 @@ TEST_F(Monodiff, TheSameIsStatusZero) {
   std::string a = file("a", {bf16("x", {2}, {0x3F80, 0x4000})});
   EXPECT_EQ(diff(0, {a, a}), "0 of 1 tensors differ\n");
   finds(0, "0 of 2", {a, a, "--all"});
+  EXPECT_EQ(line(diff(0, {a, a, "--all"}), "x"),
+            "x BF16 [2] 0 of 2 - - - 0.00e+00 0.00e+00 0 0.00e+00");
 }
 
-/// 1 and the next bf16 are 2^-7 apart; 2 and 4 are 128 codes apart.
+/// 1 and the next bf16 are 2^-7 apart; 2 and 4 are 128 codes apart. The second row is off by 2
+/// of 4.
 TEST_F(Monodiff, MeasuresTheDifference) {
   std::string a = file("a", {bf16("x", {2, 3}, {0, 0x3F80, 0x3F80, 0, 0, 0x4000})});
   std::string b = file("b", {bf16("x", {2, 3}, {0, 0x3F80, 0x3F81, 0, 0, 0x4080})});
   std::string out = diff(1, {a, b});
-  EXPECT_EQ(line(out, "x"), "x BF16 [2, 3] 2 of 6 [0, 2] 1 1.0078 2.00e+00 5.00e-01 128");
+  EXPECT_EQ(line(out, "x"), "x BF16 [2, 3] 2 of 6 [0, 2] 1 1.0078 2.00e+00 5.00e-01 128 5.00e-01");
   EXPECT_NE(out.find("1 of 1 tensors differ"), std::string::npos);
-  EXPECT_NE(out.find("no mailboxes to tell the stage by"), std::string::npos);
+  EXPECT_NE(out.find("no mailboxes in both to tell the stage by"), std::string::npos);
 }
 
 TEST_F(Monodiff, TakesSpecialValuesForWhatTheyAre) {
@@ -81,16 +98,16 @@ TEST_F(Monodiff, TakesSpecialValuesForWhatTheyAre) {
   std::string b = file("b", {bf16("zero", {1}, {0x8000}), bf16("nan", {1}, {0x3F80}),
                              bf16("nans", {1}, {0xFFC0}), bf16("inf", {1}, {0x7F7F})});
   std::string out = diff(1, {a, b});
-  EXPECT_EQ(line(out, "zero"), "zero BF16 [1] 1 of 1 [0] 0 -0 0.00e+00 0.00e+00 0");
-  EXPECT_EQ(line(out, "nan"), "nan BF16 [1] 1 of 1 [0] nan 1 inf inf 0");
-  EXPECT_EQ(line(out, "nans"), "nans BF16 [1] 1 of 1 [0] nan -nan 0.00e+00 0.00e+00 0");
-  EXPECT_EQ(line(out, "inf"), "inf BF16 [1] 1 of 1 [0] inf 3.3895e+38 inf inf 1");
+  EXPECT_EQ(line(out, "zero"), "zero BF16 [1] 1 of 1 [0] 0 -0 0.00e+00 0.00e+00 0 0.00e+00");
+  EXPECT_EQ(line(out, "nan"), "nan BF16 [1] 1 of 1 [0] nan 1 inf inf 0 inf");
+  EXPECT_EQ(line(out, "nans"), "nans BF16 [1] 1 of 1 [0] nan -nan 0.00e+00 0.00e+00 0 inf");
+  EXPECT_EQ(line(out, "inf"), "inf BF16 [1] 1 of 1 [0] inf 3.3895e+38 inf inf 1 inf");
 }
 
 TEST_F(Monodiff, IntegersHaveNoUlps) {
   std::string a = file("a", {{"i", DType::I32, {1}, {1, 0, 0, 0}}});
   std::string b = file("b", {{"i", DType::I32, {1}, {255, 255, 255, 255}}});
-  EXPECT_EQ(line(diff(1, {a, b}), "i"), "i I32 [1] 1 of 1 [0] 1 -1 2.00e+00 2.00e+00 -");
+  EXPECT_EQ(line(diff(1, {a, b}), "i"), "i I32 [1] 1 of 1 [0] 1 -1 2.00e+00 2.00e+00 - 2.00e+00");
 }
 
 TEST_F(Monodiff, FindsTheFirstStage) {
@@ -123,9 +140,117 @@ TEST_F(Monodiff, TellsSetsShapesAndTypesApart) {
                              "only                         only in A: BF16 [1]\n"
                              "shape                        BF16 [2] in A, but BF16 [2, 1] in B\n"
                              "type                         only in B: U8 [1]\n"
-                             "3 of 3 tensors differ\n"
-                             "no mailboxes to tell the stage by: monorun --outputs=F "
+                             "1 of 1 tensors differ, 1 only in A, 1 only in B\n"
+                             "no mailboxes in both to tell the stage by: monorun --outputs=F "
                              "--mailboxes=all writes them\n");
+}
+
+/// What one file does not have cannot differ.
+TEST_F(Monodiff, AMissingMailboxIsNotTheFirstToDiffer) {
+  std::map<std::string, std::string> stages = {{"posted_by.early", "0 begin"},
+                                               {"posted_by.late", "1 end"}};
+  std::string a = file("a",
+                       {bf16("rank0/mailbox/early", {1}, {0}), bf16("rank0/mailbox/late", {1}, {0}),
+                        bf16("y", {1}, {0})},
+                       stages);
+  std::string late = file("b", {bf16("rank0/mailbox/late", {1}, {1}), bf16("y", {1}, {0})});
+  finds(1,
+        "1 of 2 tensors differ, 1 only in A\n"
+        "the first stage whose mailbox differs is 'end' (rank0/mailbox/late)\n",
+        {a, late});
+  std::string y = file("c", {bf16("y", {1}, {1})});
+  finds(1, "1 of 1 tensors differ, 2 only in A\nno mailboxes in both to tell the stage by", {a, y});
+  std::string same = file("d", {bf16("y", {1}, {0})});
+  std::string out = diff(1, {same, a});
+  EXPECT_EQ(line("\n" + out, "rank0/mailbox/early"), "rank0/mailbox/early only in B: BF16 [1]");
+  EXPECT_NE(out.find("0 of 1 tensors differ, 2 only in B\n"), std::string::npos) << out;
+}
+
+TEST_F(Monodiff, LeavesOutWhatOneFileHas) {
+  std::string a = file("a", {bf16("x", {1}, {0}), bf16("y", {1}, {0})});
+  std::string same = file("b", {bf16("y", {1}, {0})});
+  EXPECT_EQ(diff(0, {a, same, "--common"}), "0 of 1 tensors differ, 1 only in A\n");
+  finds(1, "1 of 1 tensors differ", {a, file("c", {bf16("y", {1}, {1})}), "--common"});
+  // Nothing is right because nothing was compared.
+  fails(MONODIFF, 2, "monodiff: error: no tensor of A is in B, too: nothing to compare",
+        {a, file("d", {bf16("z", {1}, {0})}), "--common"});
+}
+
+/// (3, 4) has the length 5, and the bf16 after 4 is 2^-5 off: 6.25e-3.
+TEST_F(Monodiff, JudgesRowsByABar) {
+  std::string out = file("out", {bf16("y", {2, 2}, {0x4040, 0x4080, 0x4040, 0x4081})});
+  std::string reference = file("ref", {f64("y", {2, 2}, {3, 4, 3, 4})});
+  EXPECT_EQ(line(diff(0, {out, reference, "--bar=6.3e-3"}), "y"),
+            "y BF16, F64 [2, 2] 1 of 4 [1, 1] 4.0312 4 3.12e-02 7.75e-03 - 6.25e-03 good");
+  finds(0, "0 of 1 tensors are beyond the bar of 6.3e-03\n", {out, reference, "--bar=6.3e-3"});
+  EXPECT_EQ(line(diff(1, {out, reference, "--bar=6.2e-3"}), "y"),
+            "y BF16, F64 [2, 2] 1 of 4 [1, 1] 4.0312 4 3.12e-02 7.75e-03 - 6.25e-03 bad");
+  finds(1, "1 of 1 tensors are beyond the bar of 6.2e-03\n", {out, reference, "--bar=6.2e-3"});
+  // Without a bar types are a difference, and numbers are there all the same.
+  EXPECT_EQ(line(diff(1, {out, reference}), "y"),
+            "y BF16, F64 [2, 2] 1 of 4 [1, 1] 4.0312 4 3.12e-02 7.75e-03 - 6.25e-03");
+  std::string exact = file("exact", {bf16("y", {2}, {0x4040, 0x4080})});
+  std::string wide = file("wide", {f64("y", {2}, {3, 4})});
+  finds(1, "1 of 1 tensors differ", {exact, wide});
+  diff(0, {exact, wide, "--bar=0"});
+}
+
+/// B is what errors are relative to.
+TEST_F(Monodiff, TheSecondFileIsTheReference) {
+  std::string zero = file("zero", {f64("y", {1, 2}, {0, 0})});
+  std::string some = file("some", {f64("y", {1, 2}, {3, 4})});
+  finds(0, " 1.00e+00  good\n", {zero, some, "--bar=1"});
+  finds(1, " inf  bad\n", {some, zero, "--bar=1"});
+}
+
+TEST_F(Monodiff, NothingIsWithinABarOfNan) {
+  std::string bad = file("a", {bf16("y", {1}, {0x7FC0})});
+  finds(1, " inf  bad\n", {bad, file("b", {f64("y", {1}, {1})}), "--bar=1"});
+  finds(1, " inf  bad\n", {bad, file("c", {f64("y", {1}, {NAN})}), "--bar=1"});
+  finds(1, " inf  bad\n", {bad, bad, "--bar=1"});
+}
+
+TEST_F(Monodiff, IntegersAreEqualWithinABar) {
+  std::string narrow = file("a", {{"i", DType::I32, {1}, {255, 255, 255, 255}}});
+  std::string wide = file("b", {{"i", DType::I64, {1}, std::vector<uint8_t>(8, 255)}});
+  std::string other = file("c", {{"i", DType::I64, {1}, {254, 255, 255, 255, 255, 255, 255, 255}}});
+  finds(0, " good\n", {narrow, wide, "--bar=1"});
+  finds(1, " bad\n", {narrow, other, "--bar=1"});
+  finds(1, "1 of 1 tensors differ", {narrow, wide});
+  std::string real = file("d", {f64("i", {1}, {-1})});
+  EXPECT_EQ(line("\n" + diff(1, {narrow, real, "--bar=1"}), "i"),
+            "i I32 [1] in A, but F64 [1] in B");
+}
+
+TEST_F(Monodiff, TheBarTellsTheStage) {
+  std::map<std::string, std::string> stages = {{"posted_by.early", "0 begin"},
+                                               {"posted_by.late", "1 end"}};
+  // The first is off by 2^-7 of 1, the second by half of 4.
+  std::string a = file("a",
+                       {bf16("rank0/mailbox/early", {1}, {0x3F81}),
+                        bf16("rank0/mailbox/late", {1}, {0x4000}), bf16("y", {1}, {0x3F80})},
+                       stages);
+  std::string b = file("b", {bf16("rank0/mailbox/early", {1}, {0x3F80}),
+                             bf16("rank0/mailbox/late", {1}, {0x4080}), bf16("y", {1}, {0})});
+  finds(1, "the first stage whose mailbox is beyond the bar is 'end' (rank0/mailbox/late)\n",
+        {a, b, "--bar=1e-2"});
+  finds(1, "no mailbox is beyond the bar\n", {a, b, "--bar=0.5"});
+}
+
+/// A file without metadata was not written by monorun.
+TEST_F(Monodiff, AReferenceNamesNoParameters) {
+  std::string a = file("a", {bf16("y", {1}, {0})}, {{"param.S", "1"}, {"schedule", "one"}});
+  EXPECT_EQ(diff(0, {a, file("b", {bf16("y", {1}, {0})})}), "0 of 1 tensors differ\n");
+}
+
+TEST_F(Monodiff, ColumnsAreAsWideAsNames) {
+  std::string name = "rank0/mailbox/a_name_that_is_long";
+  std::string a = file("a", {bf16(name, {1}, {0}), bf16("y", {1}, {0})});
+  std::string b = file("b", {bf16(name, {1}, {1}), bf16("y", {1}, {1})});
+  std::string out = diff(1, {a, b});
+  size_t column = llvm::StringRef(out).split('\n').first.find("type");
+  EXPECT_EQ(rawLine(out, name).find("BF16"), column) << out;
+  EXPECT_EQ(rawLine(out, "y").find("BF16"), column) << out;
 }
 
 /// Ranks that agree are one tensor; against ranks that do not, each is compared.
@@ -142,11 +267,16 @@ TEST_F(Monodiff, ComparesOneForAllWithOneForEach) {
 
 TEST_F(Monodiff, BadInputIsStatusTwo) {
   std::string good = file("a", {bf16("x", {1}, {0})});
-  fails(MONODIFF, 2, "monodiff: " + path("no.safetensors") + ": No such file",
+  fails(MONODIFF, 2, "monodiff: error: " + path("no.safetensors") + ": No such file",
         {good, path("no.safetensors")});
   fails(MONODIFF, 2, "not a safetensors file: expected at least 8 bytes, but got 2",
         {put("short", "xy"), good});
-  fails(MONODIFF, 2, "Not enough positional command line arguments", {good});
+  fails(MONODIFF, 2, "monodiff: error: expected two files to compare, but got 1 (see --help)",
+        {good});
+  fails(MONODIFF, 2, "expected two files to compare, but got 3", {good, good, good});
+  for (const char *bar : {"x", "-1", "nan", "inf", ""})
+    fails(MONODIFF, 2, std::string("--bar: expected a number from 0 on, but got '") + bar + "'",
+          {good, good, std::string("--bar=") + bar});
 }
 
 } // namespace

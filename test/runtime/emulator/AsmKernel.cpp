@@ -26,6 +26,9 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <cstring>
+#include <fstream>
+#include <sys/resource.h>
+#include <unistd.h>
 
 LLD_HAS_DRIVER(elf)
 
@@ -238,6 +241,21 @@ std::vector<std::vector<uint32_t>> runWaveProgram(const std::string &body, unsig
   for (unsigned r = 0; r < registers; ++r)
     result.emplace_back(all.begin() + 64 * r, all.begin() + 64 * (r + 1));
   return result;
+}
+
+void limitMemory(uint64_t bytes) {
+  uint64_t pages = 0; // the first number of statm: all that is mapped
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit limit{pages * uint64_t(sysconf(_SC_PAGESIZE)) + bytes, RLIM_INFINITY};
+  setrlimit(RLIMIT_AS, &limit);
+}
+
+bool canLimitMemory() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return false;
+#else
+  return true;
+#endif
 }
 
 } // namespace mono::emu::test

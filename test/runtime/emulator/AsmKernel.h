@@ -73,6 +73,11 @@ private:
   std::string kernelName;
 };
 
+/// The process may map `bytes` more from now on; only where canLimitMemory(), for death tests.
+void limitMemory(uint64_t bytes);
+/// False under sanitizers, which map the address space themselves.
+bool canLimitMemory();
+
 /// Text of an error, empty for success.
 std::string errorText(llvm::Error error);
 

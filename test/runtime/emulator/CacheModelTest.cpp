@@ -131,6 +131,14 @@ TEST(CacheModel, PeersHaveMemoriesOfTheirOwn) {
   EXPECT_EQ(m.machine.stats(1).caches.hbmBytesRead, 0u);
 }
 
+TEST(CacheModel, MemoryOfTheHostIsInNoHbm) {
+  TestMachine m(kernelOf(twice), 1, modelOptions());
+  alignas(128) uint32_t words[64] = {};
+  ASSERT_EQ(errorText(m.machine.mapHost(words, sizeof(words), "host")), "");
+  ASSERT_EQ(m.run({reinterpret_cast<uint64_t>(words)}), "");
+  EXPECT_EQ(m.machine.stats(0).caches.hbmBytesRead, argumentLines * lineBytes);
+}
+
 TEST(CacheModel, EveryRunStartsCold) {
   TestMachine m(kernelOf(twice), 1, modelOptions());
   DevicePtr memory = m.output(64);

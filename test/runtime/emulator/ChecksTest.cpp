@@ -122,6 +122,27 @@ TEST(Checks, LoadToLdsReadBeforeItsWait) {
   expectClean(load + "  s_waitcnt vmcnt(0)\n  ds_read_b32 v10, v1\n  s_waitcnt lgkmcnt(0)");
 }
 
+/// FLAT reaches the same LDS and is checked in the same way.
+TEST(Checks, FlatAccessOfLds) {
+  std::string flat = "  s_mov_b64 s[22:23], src_shared_base\n  v_mov_b32_e32 v2, v1\n"
+                     "  v_mov_b32_e32 v3, s23\n";
+  std::string load = "  s_mov_b32 m0, 0\n  s_nop 0\n  global_load_lds_dword v1, s[6:7]\n";
+  std::string wait = "  s_waitcnt vmcnt(0) lgkmcnt(0)\n";
+  for (std::string access : {"  flat_load_dword v10, v[2:3]\n", "  flat_store_dword v[2:3], v1\n",
+                             "  flat_atomic_add v[2:3], v1\n"}) {
+    SCOPED_TRACE(access);
+    runWaveProgram(flat + load + access, 1, std::vector<uint32_t>(64), 1024,
+                   "before s_waitcnt vmcnt of wave 0 covers the load to LDS");
+    expectClean(flat + load + wait + access + wait);
+  }
+  std::string outside = flat + "  v_mov_b32_e32 v2, 1021\n";
+  for (std::string access : {"  flat_load_dword v10, v[2:3]\n", "  flat_store_dword v[2:3], v1\n"})
+    expectError(outside + access, "out-of-bounds LDS access in lane 0: 4 bytes at 1021, but");
+  expectError(flat + "  flat_load_dword v10, v[2:3]", "read of LDS nobody wrote in lane 0");
+  expectError(flat + "  v_mov_b32_e32 v2, 2\n  flat_atomic_add v[2:3], v1",
+              "atomic of 4 bytes in lane 0 at ");
+}
+
 TEST(Checks, OutOfBoundsNamesTheNearestAllocation) {
   expectError("  global_load_dword v10, v1, s[6:7]",
               "lane 4: address 0x"); // 4 dwords: lane 4 is the first outside

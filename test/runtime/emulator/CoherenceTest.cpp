@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <set>
 
 using namespace mono::emu;
@@ -121,6 +122,44 @@ TEST(Coherence, AWaveSeesItsOwnStores) {
     ASSERT_EQ(m.run({data, out}), "");
     // 1, 2 with 5 in its upper half, 6, 4 + 6.
     EXPECT_EQ(m.read(out, 64), std::vector<uint32_t>(64, 1 + (2 + (5u << 16)) + 6 + 10)) << seed;
+  }
+}
+
+/// Memory of the host begins and ends anywhere in a line, and two mappings may share one.
+TEST(Coherence, HostMemoryInsideALine) {
+  AsmKernel kernel{.body = R"(
+  s_load_dwordx4 s[8:11], s[0:1], 0x0
+  s_load_dwordx2 s[12:13], s[0:1], 0x10
+  v_lshlrev_b32_e32 v1, 2, v0
+  v_mov_b32_e32 v2, 0
+  v_mov_b32_e32 v3, 0
+  s_mov_b64 s[18:19], exec
+  s_movk_i32 s16, 0xfff
+  s_mov_b32 s17, 0
+  s_waitcnt lgkmcnt(0)
+  s_load_dword s14, s[10:11], 0x0
+  s_mov_b64 exec, s[16:17]
+  global_load_dword v2, v1, s[8:9]
+  s_mov_b32 s16, -1
+  s_mov_b32 s17, 0xfffffff
+  s_mov_b64 exec, s[16:17]
+  global_load_dword v3, v1, s[10:11]
+  s_mov_b64 exec, s[18:19]
+  s_waitcnt vmcnt(0) lgkmcnt(0)
+  v_add3_u32 v2, v2, v3, s14
+  global_store_dword v1, v2, s[12:13])"};
+  alignas(128) uint32_t words[96];
+  std::iota(words, words + 96, 0);
+  for (uint64_t seed = 1; seed <= seeds; ++seed) {
+    TestMachine m(kernel, 1, adversarial(seed));
+    EXPECT_EQ(errorText(m.machine.mapHost(words + 9, 12 * 4, "one")), "");
+    EXPECT_EQ(errorText(m.machine.mapHost(words + 24, 60 * 4, "other")), "");
+    DevicePtr out = m.output(64);
+    auto address = [](const uint32_t *p) { return reinterpret_cast<uint64_t>(p); };
+    ASSERT_EQ(m.run({address(words + 9), address(words + 24), out}), "");
+    std::vector<uint32_t> got = m.read(out, 64);
+    for (unsigned lane = 0; lane < 64; ++lane)
+      EXPECT_EQ(got[lane], (lane < 12 ? 9 + lane : 0) + (lane < 60 ? 24 + lane : 0) + 24) << lane;
   }
 }
 

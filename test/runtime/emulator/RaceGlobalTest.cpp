@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 using namespace mono::emu;
 using namespace mono::emu::test;
 
@@ -203,6 +205,43 @@ TEST(RaceGlobal, BytesCountNotDwords) {
 }
 
 /// A workgroup may not overwrite what another still reads.
+/// Memory of the host may begin anywhere in a line.
+TEST(RaceGlobal, HostMemoryInsideALine) {
+  const std::string head = "  s_load_dwordx2 s[8:9], s[0:1], 0x0\n  s_lshl_b32 s4, s2, 2\n"
+                           "  v_mov_b32_e32 v1, 0\n  v_mov_b32_e32 v2, s4\n"
+                           "  s_waitcnt lgkmcnt(0)\n";
+  alignas(128) uint32_t words[64] = {};
+  auto runOn = [&](const std::string &store, unsigned first, unsigned count) {
+    TestMachine m(AsmKernel{.body = head + store}, 1, withChecks());
+    EXPECT_EQ(errorText(m.machine.mapHost(words + first, 4 * count, "host")), "");
+    return m.run({reinterpret_cast<uint64_t>(words + first)}, {2, 1, 1}, {1, 1, 1});
+  };
+  for (unsigned first : {9u, 31u}) {
+    std::string text = runOn("  global_store_dword v1, v2, s[8:9] offset:4\n", first, 12);
+    EXPECT_NE(text.find("global race at byte 4 of 'host'"), std::string::npos) << text;
+    EXPECT_EQ(runOn("  global_store_dword v2, v2, s[8:9]\n", first, 12), "");
+  }
+}
+
+/// What the detector remembers takes memory too.
+TEST(RaceGlobalDeathTest, HostWithoutRoomForTheShadow) {
+  if (!canLimitMemory())
+    GTEST_SKIP() << "sanitizers map the address space themselves";
+  auto store = [] {
+    TestMachine m(AsmKernel{.body = "  s_load_dwordx2 s[8:9], s[0:1], 0x0\n  v_mov_b32_e32 v1, 0\n"
+                                    "  s_waitcnt lgkmcnt(0)\n"
+                                    "  global_store_dword v1, v1, s[8:9]\n"},
+                  1, withChecks());
+    DevicePtr much = m.output(uint64_t(4) << 30, "much");
+    limitMemory(uint64_t(1) << 30);
+    std::fprintf(stderr, "%s", m.run({much}, {2, 1, 1}).c_str());
+    _exit(0);
+  };
+  EXPECT_EXIT(store(), testing::ExitedWithCode(0),
+              "the host has no memory to check 'much' .17179869184 bytes. for races; without the "
+              "check race-global");
+}
+
 TEST(RaceGlobal, WriteAfterRead) {
   TestMachine m(AsmKernel{.body = R"(
   s_load_dwordx4 s[8:11], s[0:1], 0x0

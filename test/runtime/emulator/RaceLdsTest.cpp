@@ -116,6 +116,26 @@ TEST(RaceLds, LoadToLdsIsAWrite) {
   EXPECT_EQ(text, "");
 }
 
+/// lgkmcnt and vmcnt do not order each other: a load to LDS may overtake its own wave's DS
+/// instructions.
+TEST(RaceLds, LoadToLdsOverWhatItsWaveStillAccesses) {
+  std::string load = "  s_lshl_b32 m0, s20, 8\n  s_nop 0\n  global_load_lds_dword v1, s[8:9]\n"
+                     "  s_waitcnt vmcnt(0)\n";
+  std::string write = "  ds_write_b32 v1, v0\n", read = "  ds_read_b32 v3, v1\n";
+  std::string init = write + waitLds;
+  expectRace(write + load, "this load to LDS and the write by wave");
+  expectRace(write + load, "expected an s_waitcnt lgkmcnt between the two");
+  expectRace(init + read + load, "this load to LDS and the read by wave");
+  expectRace(init + "  ds_add_u32 v1, v0\n" + load, "expected an s_waitcnt lgkmcnt between");
+  expectRace(init + read + barrier + load, "expected an s_waitcnt lgkmcnt between the two");
+  expectClean(write + waitLds + load);
+  expectClean(init + read + waitLds + load);
+  // Other bytes are of no concern, and DS returns in order.
+  expectClean(init + "  ds_write_b32 v1, v0 offset:2048\n" + load);
+  expectClean(init + read + "  ds_write_b32 v1, v0 offset:1024\n  s_waitcnt lgkmcnt(1)\n" + load);
+  EXPECT_NE(run(write + load, 1).find("LDS race in lane 0"), std::string::npos);
+}
+
 TEST(RaceLds, FlatReachesLdsToo) {
   std::string flat = "  s_mov_b64 s[22:23], src_shared_base\n  v_mov_b32_e32 v5, s23\n"
                      "  v_mov_b32_e32 v4, v1\n  v_mov_b32_e32 v7, s23\n  v_mov_b32_e32 v6, v2\n"

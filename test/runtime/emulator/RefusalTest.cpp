@@ -259,20 +259,17 @@ TEST(Refusal, OfMemory) {
   expectIn(errorText(machine.unmapHost(bytes)), " is not the start of mapped host memory");
 }
 
-/// Addresses are not used again: the window of 1 TB ends when that much has come and gone.
+/// Blocks of 1 byte, 100 GiB apart, leave no room for 200 GiB.
 TEST(Refusal, OfMemoryWithoutAddresses) {
   Machine machine(1);
-  for (unsigned n = 0; n < 16; ++n) {
-    auto ptr = machine.allocate(0, uint64_t(64) << 30, "much");
-    if (!ptr) {
-      EXPECT_EQ(n, 15u);
-      EXPECT_EQ(errorText(ptr.takeError()),
-                "allocation 'much': the addresses of rank 0 are used up");
-      return;
-    }
-    llvm::cantFail(machine.free(0, *ptr));
+  constexpr uint64_t gap = uint64_t(100) << 30;
+  for (uint64_t room = 0; room < windowBytes; room += gap) {
+    DevicePtr between = llvm::cantFail(machine.allocate(0, gap, "gap"));
+    llvm::cantFail(machine.allocate(0, 1, "block"));
+    llvm::cantFail(machine.free(0, between));
   }
-  FAIL() << "1 TB has been allocated, with room on both sides";
+  EXPECT_EQ(errorText(machine.allocate(0, 2 * gap, "much").takeError()),
+            "allocation 'much': rank 0 has no 214748364800 free addresses in a row");
 }
 
 // ---- instructions ------------------------------------------------------------------------------

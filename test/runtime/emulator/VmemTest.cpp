@@ -156,6 +156,37 @@ TEST(Vmem, BufferRangeCheck) {
     }
 }
 
+/// The same on the way to LDS, over bytes that are not 0.
+TEST(Vmem, BufferRangeCheckOfLoadsToLds) {
+  for (unsigned dwords : {1u, 3u, 4u}) {
+    std::string width = dwords == 1 ? "" : "x" + std::to_string(dwords);
+    std::string reads;
+    for (unsigned d = 0; d < dwords; ++d)
+      reads += "  ds_read_b32 v" + std::to_string(10 + d) + ", v5 offset:" + std::to_string(4 * d) +
+               "\n";
+    auto result = runWaveProgram(bufferResource + R"(
+  s_movk_i32 s22, 256
+  v_lshlrev_b32_e32 v4, 3, v0
+  v_mov_b32_e32 v20, -1
+  v_mov_b32_e32 v21, v20
+  v_mov_b32_e32 v22, v20
+  v_mov_b32_e32 v23, v20
+  v_lshlrev_b32_e32 v5, 4, v0
+  ds_write_b128 v5, v[20:23]
+  s_mov_b32 m0, 0
+  s_waitcnt lgkmcnt(0)
+  buffer_load_dword)" + width + " v4, s[20:23], 0 offen lds\n" +
+                                     "  v_lshlrev_b32_e32 v5, " + (dwords == 1 ? "2" : "4") +
+                                     ", v0\n  s_waitcnt vmcnt(0)\n" + reads,
+                                 dwords, pattern());
+    for (unsigned lane = 0; lane < 64; ++lane)
+      for (unsigned d = 0; d < dwords; ++d) {
+        unsigned at = 8 * lane + 4 * d;
+        EXPECT_EQ(result[d][lane], at + 4 <= 256 ? dwordAt(at) : 0) << dwords << " dwords";
+      }
+  }
+}
+
 /// With a stride and IDXEN, NUM_RECORDS limits the index.
 TEST(Vmem, StructuredBuffer) {
   auto result = runWaveProgram(bufferResource + R"(

@@ -56,8 +56,9 @@ FastWave::FastWave() {
   launch.ldsBytes = launch.setup.ldsBytes = kLdsBytes;
   launch.kernel = "fuzz";
   launch.memory = &memory;
-  // Accesses out of bounds are part of what is compared.
-  launch.checks = emu::Checks::defaults().set(emu::Check::Bounds, false);
+  // Accesses out of bounds are part of what is compared, and races are sought in known programs.
+  launch.checks =
+      emu::Checks::defaults().set(emu::Check::Bounds, false).set(emu::Check::LdsRace, false);
   workgroup = std::make_unique<emu::Workgroup>(launch);
   stats.traffic.resize(memory.idLimit());
 }

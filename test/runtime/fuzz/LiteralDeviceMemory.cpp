@@ -39,7 +39,9 @@ struct Descriptor {
 /// fails: a raw buffer compares the offset with num_records bytes, a structured one (stride not
 /// zero) the index with num_records and the offset with the stride.
 uint64_t bufferPlace(Execution &e, unsigned lane, unsigned within, unsigned size) {
-  const TextOperand &address = e.operand(1), &resource = e.operand(2), &soffset = e.operand(3);
+  const unsigned first = e.line.has("lds") ? 0 : 1; // behind the data register, if there is one
+  const TextOperand &address = e.operand(first), &resource = e.operand(first + 1),
+                    &soffset = e.operand(first + 2);
   const Descriptor d(e.state, resource.index);
   const bool usesIndex = e.line.has("idxen"), usesOffset = e.line.has("offen");
   uint64_t index = usesIndex ? e.vector(address, lane) : 0;
@@ -250,11 +252,13 @@ bool executeAtomic(Execution &e, Bytes memory) {
 
 // ---- loads to LDS ------------------------------------------------------------------------------
 
-/// global_load_lds_*: the element of a lane goes to M0[17:0] + offset + 4 * lane, or 16 * lane for
-/// three and four dwords, extended to a dword (CDNA4 ISA 9.1.9); the offset counts on both sides.
+/// global_load_lds_* and buffer_load_* with lds: the element of a lane goes to M0[17:0] + offset +
+/// 4 * lane, or 16 * lane for three and four dwords, extended to a dword (CDNA4 ISA 9.1.9); the
+/// offset counts on both sides.
 bool executeLoadToLds(Execution &e, Bytes memory) {
   const std::string &name = e.line.mnemonic;
-  const std::string prefix = "global_load_lds_";
+  const bool isBuffer = e.line.has("lds");
+  const std::string prefix = isBuffer ? "buffer_load_" : "global_load_lds_";
   if (!name.starts_with(prefix))
     return false;
   Bytes lds{e.state.lds};
@@ -265,11 +269,12 @@ bool executeLoadToLds(Execution &e, Bytes memory) {
     for (unsigned lane = 0; lane < kLanes; ++lane) {
       if (!e.state.active(lane))
         continue;
-      const uint64_t from = flatPlace(e, e.operand(0), &e.operand(1), lane);
       const uint64_t to =
           (e.state.sgprs[kM0] & 0x3ffff) + uint64_t(e.line.number("offset")) + step * lane;
       for (unsigned n = 0; n < width.bytes; n += piece) {
-        uint32_t value = uint32_t(memory.read(from + n, piece));
+        const uint64_t from = isBuffer ? bufferPlace(e, lane, n, piece)
+                                       : flatPlace(e, e.operand(0), &e.operand(1), lane) + n;
+        uint32_t value = uint32_t(memory.read(from, piece));
         if (width.isSigned)
           value = piece == 1 ? uint32_t(int32_t(int8_t(value))) : uint32_t(int32_t(int16_t(value)));
         lds.write(to + n, 4, value);

@@ -66,6 +66,12 @@ constexpr InstructionTemplate kTemplates[] = {
      "offset:{n:0:1024:4}"},
     {"s_movk_i32 m0, {n:0:1024:4}\nglobal_load_lds_{p:ushort|sshort} v48, s[36:37] "
      "offset:{n:0:1024:4}"},
+    {"s_movk_i32 m0, {n:0:1024:4}\nbuffer_load_dword v{p:48|53}, s[32:35], {p:0|s44} offen "
+     "offset:{n:0:1024:4} lds"},
+    {"s_movk_i32 m0, {n:0:1024:16}\nbuffer_load_dwordx{p:3|4} v{p:48|53}, s[32:35], 0 offen "
+     "offset:{n:0:1024:4} lds"},
+    {"s_movk_i32 m0, {n:0:1024:4}\nbuffer_load_{p:ubyte|sbyte|ushort|sshort} v{p:48|53}, s[32:35], "
+     "0 offen offset:{n:0:1024:4} lds"},
     // ---- scratch
     {"scratch_load_dword {w}, off, off offset:{n:0:124:4}"},
     {"scratch_load_dword {w}, v56, off offset:{n:-16:16:4}"},

@@ -153,7 +153,7 @@ TEST_F(HipDeviceTest, KernelAttributesMustAgree) {
   stub->scratchOfKernel = 0;
   stub->registersOfKernel = 513;
   EXPECT_EQ(kernelError(1280),
-            "kernel 'empty': expected at most 512 registers a lane, but HIP reports 513");
+            "kernel 'empty': expected at most 512 registers per lane, but HIP reports 513");
 }
 
 TEST_F(HipDeviceTest, LaunchesAreCheckedBeforeTheyStart) {

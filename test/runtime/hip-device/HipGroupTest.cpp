@@ -72,7 +72,7 @@ TEST_F(HipGroupTest, StartsEveryRankOnItsStream) {
   ASSERT_EQ(llvm::toString(group.enqueue(0, &streams[0])), "");
   EXPECT_EQ(stub->lastStream, &streams[0]);
   EXPECT_EQ(llvm::toString(group.enqueue({&streams[0]})),
-            "expected 2 streams, one a rank of this process, but got 1");
+            "expected 2 streams, one per rank of this process, but got 1");
   EXPECT_EQ(llvm::toString(group.enqueue(2, nullptr)), "expected a rank below 2, but got 2");
 }
 
@@ -169,7 +169,7 @@ TEST_F(HipWorkspaceTest, FaultsAreNamed) {
       std::string::npos);
   GroupOptions one;
   one.workspaces = {{plain.ptr(), plain.ptr()}};
-  EXPECT_EQ(createError(one), "expected no workspaces or 2, one a device, but got 1");
+  EXPECT_EQ(createError(one), "expected no workspaces or 2, one per device, but got 1");
 }
 
 /// Rank 0 runs and waits for rank 1: it gets zeros with the tag of the first launch, 1, in its

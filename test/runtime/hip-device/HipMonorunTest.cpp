@@ -24,7 +24,7 @@ protected:
 
 TEST_F(HipMonorun, NoLibraryIsStatusThree) {
   setenv("MONO_HIP_LIBRARY", "/nowhere/libamdhip64.so", 1);
-  fails(MONORUN, 3, "monorun: no such device: no HIP library: /nowhere/libamdhip64.so: ",
+  fails(MONORUN, 3, "monorun: error: no such device: no HIP library: /nowhere/libamdhip64.so: ",
         {kernel, "--device=hip"});
 }
 
@@ -32,7 +32,8 @@ TEST_F(HipMonorun, TooFewDevicesAreStatusThree) {
   setenv("MONO_HIP_LIBRARY", MONO_EMULATED_HIP, 1);
   setenv("MONO_HIP_DEVICES", "1", 1);
   fails(MONORUN, 3,
-        "monorun: no such device: too few devices: expected 2 of gfx950 with 256 compute units or "
+        "monorun: error: no such device: too few devices: expected 2 of gfx950 with 256 compute "
+        "units or "
         "more, but got 1",
         {kernel, "--device=hip"});
 }

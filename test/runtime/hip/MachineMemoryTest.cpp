@@ -55,6 +55,40 @@ TEST(MachineMemory, CopiesTakeUnwrittenBytesAlong) {
   EXPECT_EQ(back[210], 7);
 }
 
+TEST(MachineMemory, HostMemoryBelongsToAllRanks) {
+  Machine machine(2);
+  std::vector<uint8_t> memory(256, 1), bytes(16, 7), back(16);
+  EXPECT_EQ(text(machine.mapHost(memory.data(), memory.size(), "host")), "success");
+  DevicePtr place = addressOf(memory.data());
+  for (unsigned rank : {0u, 1u}) {
+    EXPECT_EQ(text(machine.write(rank, place + 16 * rank, bytes)), "success");
+    EXPECT_EQ(text(machine.fill(rank, place + 32 + rank, uint8_t(40 + rank), 1)), "success");
+    EXPECT_EQ(text(machine.read(rank, place + 16 * rank, back)), "success");
+    EXPECT_EQ(back, bytes);
+    // It is the caller's to free.
+    EXPECT_TRUE(StringRef(text(machine.free(rank, place))).contains("not the start"));
+    EXPECT_NE(text(machine.write(rank, place + 250, bytes)), "success");
+  }
+  EXPECT_EQ(memory[31], 7);
+  EXPECT_EQ(memory[32], 40);
+  EXPECT_EQ(memory[33], 41);
+}
+
+/// What others may write is never unwritten.
+TEST(MachineMemory, PoisonOfOpenMemoryChangesItsContentOnly) {
+  Machine machine(1);
+  std::vector<uint8_t> memory(64, 1), back(64);
+  EXPECT_EQ(text(machine.mapHost(memory.data(), memory.size(), "host")), "success");
+  DevicePtr shared = cantFail(machine.allocate(0, 64, "shared"));
+  EXPECT_EQ(text(machine.fill(0, shared, 1, 64)), "success");
+  cantFail(machine.share(0, shared));
+  for (DevicePtr place : {DevicePtr(addressOf(memory.data())), shared}) {
+    EXPECT_EQ(text(machine.poison(0, place, 64)), "success");
+    EXPECT_EQ(text(machine.read(0, place, back)), "success");
+    EXPECT_EQ(back, std::vector<uint8_t>(64, 0xA5));
+  }
+}
+
 TEST(MachineMemory, CopyOutsideAnAllocationIsAnError) {
   Machine machine(1);
   DevicePtr place = cantFail(machine.allocate(0, 64, "place"));

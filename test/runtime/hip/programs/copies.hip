@@ -77,6 +77,9 @@ static void fills() {
   HIP(hipMemsetD16(device + 4, 0xBEEF, 3));
   HIP(hipMemsetD32(device + 12, 0x12345678, 2));
   HIP(hipMemset2D(device + 64, 16, 5, 4, 3));
+  // Nothing to write is nothing to do, however many rows of it there are.
+  HIP(hipMemset2D(device, 16, 5, 0, size_t(1) << 60));
+  HIP(hipMemcpy2D(device, 16, device + 64, 16, 0, size_t(1) << 60, hipMemcpyDeviceToDevice));
   Bytes raw = download(device, 256), want(256);
   unsigned char head[20] = {0xA2, 0xA2, 0xA2, 0,    0xEF, 0xBE, 0xEF, 0xBE, 0xEF, 0xBE,
                             0,    0,    0x78, 0x56, 0x34, 0x12, 0x78, 0x56, 0x34, 0x12};
@@ -86,6 +89,44 @@ static void fills() {
   for (int n = 0; n < 256; ++n)
     EXPECT_EQ(int(raw[n]), int(want[n]));
   EXPECT_STATUS(hipMemsetD32(device + 2, 1, 1), hipErrorInvalidValue);
+}
+
+/// Products that do not fit 64 bits are too large, not small.
+static void hugeSizes() {
+  constexpr size_t one = 1;
+  hipPitchedPtr pitched;
+  EXPECT_STATUS(hipMalloc3D(&pitched, make_hipExtent(256, (one << 60) + 1, 16)),
+                hipErrorOutOfMemory);
+  EXPECT_STATUS(hipMalloc3D(&pitched, make_hipExtent(256, one << 63, 2)), hipErrorOutOfMemory);
+  EXPECT_STATUS(hipMalloc3D(&pitched, make_hipExtent(~size_t(0), 1, 1)), hipErrorInvalidValue);
+  char *device;
+  HIP(hipMalloc(&device, 4096));
+  EXPECT_STATUS(hipMemsetD16(device, 7, one << 63), hipErrorInvalidValue);
+  EXPECT_STATUS(hipMemsetD32(device, 7, one << 62), hipErrorInvalidValue);
+  EXPECT_STATUS(hipMemsetD32(device, 7, (one << 62) + 1), hipErrorInvalidValue);
+  hipMemsetParams fill = {device, 4, 1, 0, 7, (one << 62) + 1};
+  hipGraph_t graph;
+  hipGraphNode_t node;
+  HIP(hipGraphCreate(&graph, 0));
+  EXPECT_STATUS(hipGraphAddMemsetNode(&node, graph, nullptr, 0, &fill), hipErrorInvalidValue);
+
+  hipMemcpy3DParms box = {};
+  box.srcPtr = box.dstPtr = make_hipPitchedPtr(device, 16, 16, 4);
+  box.extent = make_hipExtent(1, 1, 1);
+  box.kind = hipMemcpyDeviceToDevice;
+  box.srcPos = make_hipPos(0, one << 60, 0); // 16 bytes a row
+  EXPECT_STATUS(hipMemcpy3D(&box), hipErrorInvalidValue);
+  box.srcPos = make_hipPos(0, 0, one << 58); // 64 bytes a slice
+  EXPECT_STATUS(hipMemcpy3D(&box), hipErrorInvalidValue);
+  // Slices of 0 bytes would let any number of them pass.
+  box.srcPos = make_hipPos(0, 0, 0);
+  box.srcPtr.ysize = box.dstPtr.ysize = 0;
+  box.extent.depth = one << 60;
+  EXPECT_STATUS(hipMemcpy3D(&box), hipErrorInvalidValue);
+  EXPECT_STATUS(hipMemset3D(make_hipPitchedPtr(device, one << 60, 16, 16), 7,
+                            make_hipExtent(1, 1, one << 60)),
+                hipErrorInvalidValue);
+  HIP(hipFree(device));
 }
 
 static void betweenDevices() {
@@ -140,5 +181,6 @@ int main() {
   pageable();
   box();
   fills();
+  hugeSizes();
   betweenDevices();
 }
