@@ -100,7 +100,7 @@ protected:
         R"(mono.import "schedules/linear.mlir"
 mono.schedule @linear target("gfx950") grid(8 x $THREADS) {
   %S = mono.param "S" in [1 to 16]
-  %K = mono.param "K" in [64 to 4096]
+  %K = mono.param "K" in [64 to 8192]
   %N = mono.param "N" in [16 to 1024]
   %zero = arith.constant 0 : index
   %x = mono.operand "x" read [%S, %K] : bf16

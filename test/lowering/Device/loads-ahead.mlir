@@ -83,3 +83,27 @@ mono.schedule @room target("gfx950") grid(4 x 64) {
     mono.store %q, %z[0, 0] : tensor<64x192xf32>
   }
 }
+
+// -----
+
+// A gather does not pass what its own task writes to the operand: the rows are read behind the store.
+// CHECK-LABEL: gpu.func @own_store
+// CHECK: scf.while
+// CHECK: scf.while
+// CHECK: vector.store %{{.*}} : memref<2048xf32, #gpu.address_space<global>>
+// CHECK: vector.load %{{.*}} : memref<2048xf32, #gpu.address_space<global>>
+mono.schedule @own_store target("gfx950") grid(4 x 64) {
+  %cache = mono.operand "cache" update [32, 64] : f32
+  %y = mono.operand "y" write [2, 64] : f32
+  %places = mono.mailbox "places" tagged scope(device) slots(1) [2] : i32
+  %new_rows = mono.mailbox "new_rows" tagged scope(device) slots(1) [2, 64] : f32
+  %fresh = mono.region "fresh" [2, 64] : f32
+  mono.stage "read" (%t) tasks [1] base [2] {
+    %all = mono.receive %places[0] [2] : tensor<2xi32>
+    mono.receive %new_rows[0, 0] [2, 64] into %fresh
+    %new = mono.load %fresh[0, 0] [2, 64] : tensor<2x64xf32>
+    mono.scatter %new, %cache[0] at %all : tensor<2x64xf32>, tensor<2xi32>
+    %rows = mono.gather %cache or %fresh places(%all : tensor<2xi32>) at %all : tensor<2xi32> -> tensor<2x64xf32>
+    mono.store %rows, %y[0, 0] : tensor<2x64xf32>
+  }
+}
