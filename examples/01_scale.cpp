@@ -31,5 +31,6 @@ static llvm::Error run(const char *schedule) {
 }
 
 int main(int argc, char **argv) {
-  return finish(argc == 2 ? run(argv[1]) : makeError("usage: 01_scale 01_scale.mlir"));
+  const char *schedule = scheduleArgument(argc, argv);
+  return schedule ? finish(run(schedule)) : usage("01_scale 01_scale.mlir");
 }

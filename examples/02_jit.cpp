@@ -126,7 +126,11 @@ static Error run() {
   return printOutputs(*node, memory, elements);
 }
 
-int main() {
+int main(int argc, char **) {
+  if (argc != 1) {
+    std::fprintf(stderr, "usage: 02_jit\n");
+    return 2;
+  }
   if (Error error = run()) {
     std::fprintf(stderr, "%s\n", error.text().c_str());
     return 1;

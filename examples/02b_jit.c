@@ -1,5 +1,6 @@
-/* The same way in C: compiles a schedule file, launches it three times on an emulated GPU and prints
- * what came out. Host memory stands in for device memory, which only emulated devices allow. */
+/* The same way in C: compiles a schedule file, launches it three times on an emulated GPU and
+ * prints what came out. Host memory stands in for device memory, which only emulated devices allow.
+ */
 #include "mono/mono.h"
 
 #include <stdio.h>
@@ -53,7 +54,7 @@ int main(int argc, char **argv) {
   struct state state = {NULL, NULL, NULL};
   mono_error *error;
   int status = 0;
-  if (argc != 2 || mono_abi_version() != MONO_ABI_VERSION) {
+  if (argc != 2 || argv[1][0] == '-' || mono_abi_version() != MONO_ABI_VERSION) {
     fprintf(stderr, "usage: 02b_jit 01_scale.mlir, with libmono of ABI version %d\n",
             MONO_ABI_VERSION);
     return 2;

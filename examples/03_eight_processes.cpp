@@ -81,9 +81,9 @@ static llvm::Error runAll(const char *program, const char *schedule) {
 
 int main(int argc, char **argv) {
   unsigned rank = 0;
-  if (argc == 2)
-    return finish(runAll(argv[0], argv[1]));
+  if (const char *schedule = scheduleArgument(argc, argv))
+    return finish(runAll(argv[0], schedule));
   if (argc == 4 && !llvm::StringRef(argv[3]).getAsInteger(10, rank) && rank < ranks)
     return finish(runRank(argv[1], argv[2], rank));
-  return finish(makeError("usage: 03_eight_processes 06_all_reduce.mlir"));
+  return usage("03_eight_processes 06_all_reduce.mlir");
 }

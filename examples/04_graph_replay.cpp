@@ -157,7 +157,9 @@ static llvm::Error run(const char *schedule, unsigned launches) {
 
 int main(int argc, char **argv) {
   unsigned launches = 100;
-  bool good = argc == 2 || (argc == 3 && !llvm::StringRef(argv[2]).getAsInteger(10, launches));
-  return finish(good ? run(argv[1], launches)
-                     : makeError("usage: 04_graph_replay 04_graph_replay.mlir [LAUNCHES]"));
+  if (argc == 3 && !llvm::StringRef(argv[2]).getAsInteger(10, launches))
+    argc = 2;
+  const char *schedule = scheduleArgument(argc, argv);
+  return schedule ? finish(run(schedule, launches))
+                  : usage("04_graph_replay 04_graph_replay.mlir [LAUNCHES]");
 }

@@ -2,8 +2,12 @@
 # nothing but Python is needed. NumPy and PyTorch tensors are bound in the same way.
 import array
 import pathlib
+import sys
 
 import mono
+
+if len(sys.argv) > 1:
+    sys.exit("usage: 05_python.py")
 
 schedule = pathlib.Path(__file__).with_name("06_all_reduce.mlir")
 kernel = mono.compile(schedule, params={"R": 2})

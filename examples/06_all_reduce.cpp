@@ -45,5 +45,6 @@ static llvm::Error run(const char *schedule) {
 }
 
 int main(int argc, char **argv) {
-  return finish(argc == 2 ? run(argv[1]) : makeError("usage: 06_all_reduce 06_all_reduce.mlir"));
+  const char *schedule = scheduleArgument(argc, argv);
+  return schedule ? finish(run(schedule)) : usage("06_all_reduce 06_all_reduce.mlir");
 }

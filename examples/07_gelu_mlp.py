@@ -4,8 +4,12 @@ import array
 import math
 import pathlib
 import random
+import sys
 
 import mono
+
+if len(sys.argv) > 1:
+    sys.exit("usage: 07_gelu_mlp.py")
 
 S, TP, HIDDEN, MLP, BLOCK = 3, 2, 256, 512, 128
 UNITS = MLP // TP

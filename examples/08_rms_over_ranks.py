@@ -3,8 +3,12 @@ import array
 import math
 import pathlib
 import random
+import sys
 
 import mono
+
+if len(sys.argv) > 1:
+    sys.exit("usage: 08_rms_over_ranks.py")
 
 S, TP, OWN = 4, 2, 256
 schedule = pathlib.Path(__file__).with_name("08_rms_over_ranks.mlir")

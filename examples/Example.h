@@ -24,6 +24,18 @@ inline llvm::Expected<std::vector<float>> readFloats(Group &group, unsigned rank
   return values;
 }
 
+/// The only argument of a program that takes a schedule; null if there are others or it is an
+/// option.
+inline const char *scheduleArgument(int argc, char **argv) {
+  return argc == 2 && argv[1][0] != '-' ? argv[1] : nullptr;
+}
+
+/// Exit status of a program that cannot do with its arguments: prints which it takes.
+inline int usage(const char *arguments) {
+  std::fprintf(stderr, "usage: %s\n", arguments);
+  return 2;
+}
+
 /// Exit status of a program: prints what went wrong.
 inline int finish(llvm::Error error) {
   if (!error)

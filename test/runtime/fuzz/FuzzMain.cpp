@@ -11,24 +11,28 @@
 
 using namespace mono::fuzz;
 
-static llvm::cl::opt<uint64_t> firstSeed("seed", llvm::cl::desc("seed of the first program"),
-                                         llvm::cl::init(1));
-static llvm::cl::opt<uint64_t> programCount("count", llvm::cl::desc("number of programs"),
-                                            llvm::cl::init(1000));
-static llvm::cl::opt<unsigned> reportLimit("reports",
-                                           llvm::cl::desc("differences reported in full for one "
-                                                          "mnemonic"),
-                                           llvm::cl::init(1));
-static llvm::cl::opt<bool> printProgram("print", llvm::cl::desc("print the programs, run nothing"));
-static llvm::cl::opt<bool> printCoverage("coverage",
-                                         llvm::cl::desc("print how often each mnemonic ran"));
+namespace cl = llvm::cl;
+
+static cl::OptionCategory category("gfx950-fuzz options");
+static cl::opt<uint64_t> firstSeed("seed", cl::desc("seed of the first program"), cl::init(1),
+                                   cl::cat(category));
+static cl::opt<uint64_t> programCount("count", cl::desc("number of programs"), cl::init(1000),
+                                      cl::cat(category));
+static cl::opt<unsigned> reportLimit("reports",
+                                     cl::desc("differences reported in full for one mnemonic"),
+                                     cl::init(1), cl::cat(category));
+static cl::opt<bool> printProgram("print", cl::desc("print the programs, run nothing"),
+                                  cl::cat(category));
+static cl::opt<bool> printCoverage("coverage", cl::desc("print how often each mnemonic ran"),
+                                   cl::cat(category));
 
 static constexpr size_t kBatch = 64;
 
 int main(int argc, char **argv) {
   // The assembler reports what it rejects through GoogleTest.
   testing::InitGoogleTest();
-  llvm::cl::ParseCommandLineOptions(argc, argv, "compares the emulator with the literal wave\n");
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(argc, argv, "compares the emulator with the literal wave\n");
   Differ differ;
   std::map<std::string, uint64_t> differences;
   for (uint64_t done = 0; done < programCount; done += kBatch) {
