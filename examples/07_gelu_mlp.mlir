@@ -45,7 +45,7 @@ mono.schedule @gelu_mlp target("gfx950") grid(64 x 512) {
     mono.post %n16 to %normed[%t, 0] : tensor<1x?xbf16>
   }
 
-  // 16 units a task; all eight wavefronts share the depth.
+  // 16 units per task; all eight wavefronts share the depth.
   mono.stage "up" (%t) tasks [%UNITS floordiv 16] base [0] {
     %w = mono.stream %w1[%t * 16, 0] [16, %HIDDEN] scaled %w1_scale split_k(8)
     %b = mono.load %b1[%t * 16] [16] : tensor<16xf32>

@@ -92,7 +92,7 @@ mono.routine @project_output(%heads : !mono.mailbox, %w : !mono.buffer, %partial
 }
 
 // Second half of the all-reduce, residual, and the part of the next RMSNorm that needs no other
-// column, stage "reduce", 128 columns a task:
+// column, stage "reduce", 128 columns per task:
 //   residual = x + sum over ranks of partial
 //   partial  peers mailbox [parts, rows, hidden] bf16: @project_output
 //   x        operand [rows, hidden] bf16

@@ -119,7 +119,7 @@ static LogicalResult checkResults(Operation &op) {
   return success();
 }
 
-/// What runs once an element is emitted as it is: arithmetic on scalars has code and touches no
+/// What runs once per element is emitted as it is: arithmetic on scalars has code and touches no
 /// memory, so that no check looks into bodies.
 static LogicalResult checkBodies(Operation &op) {
   auto isShaped = llvm::IsaPred<ShapedType>;

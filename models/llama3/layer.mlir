@@ -162,7 +162,7 @@ mono.schedule @llama3_layer target("gfx950") grid(256 x 512) {
 
   //===--- MLP ----------------------------------------------------------------===//
 
-  // 16 units a task: 16 gate rows, then the 16 up rows of the same units.
+  // 16 units per task: 16 gate rows, then the 16 up rows of the same units.
   mono.stage "gate_up" (%t) tasks [%TILES] base [0] {
     %w = mono.stream %w_gate_up[%t * 32, 0] [32, %HIDDEN] split_k(8)
     mono.receive %scaled[0, 0] [%S, %HIDDEN] into %row

@@ -194,7 +194,7 @@ mono.schedule @broadcast_outside_a_stage target("gfx950") grid(4 x 64) {
 
 // -----
 
-// A body runs once an element, and no check looks into it.
+// A body runs once per element, and no check looks into it.
 mono.schedule @loop_in_a_body target("gfx950") grid(4 x 64) {
   %y = mono.operand "y" write [64] : f32
   mono.stage "s" (%t) tasks [1] base [0] {
