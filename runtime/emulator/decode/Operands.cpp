@@ -222,34 +222,26 @@ void OperandDecoder::addImpliedVcc(const llvm::MCInstrDesc &desc, Instruction &i
 
 static bool isSwap(llvm::StringRef name) { return name.contains("SWAP"); }
 
-// ---- checks ------------------------------------------------------------------------------------
-
-static void addSpan(const Operand &operand, bool isWrite, Instruction &inst) {
-  if (operand.isVector()) {
-    uint16_t &end = operand.kind == OperandKind::Vgpr ? inst.vgprEnd : inst.agprEnd;
-    end = std::max<uint16_t>(end, uint16_t(operand.index + operand.dwords));
-  }
-  if ((operand.isVector() || operand.isSgpr()) && inst.numSpans < inst.spans.size())
-    inst.spans[inst.numSpans++] = {operand.kind, isWrite, operand.index, operand.dwords};
+/// What is tied is the accumulator and the last source, except for the value that masked lanes keep
+/// in DPP (it comes first) and SDWA, the index form of SMFMAC, and swaps.
+void OperandDecoder::placeAlu(const llvm::MCInst &mc, llvm::StringRef name, Roles &roles,
+                              Instruction &inst) const {
+  bool isSdwa = instructions.getName(mc.getOpcode()).contains("_sdwa");
+  bool keepTied = !roles.tiedFirst && !isSdwa && inst.format != Format::Mai && !isSwap(name);
+  if (keepTied)
+    roles.sources.insert(roles.sources.end(), roles.tied.begin(), roles.tied.end());
+  // LLVM does not tell that this one accumulates.
+  if (name == "V_PK_FMAC_F16")
+    roles.sources.push_back(inst.dst[0]);
+  setSources(roles.sources, inst);
+  addImpliedVcc(instructions.get(mc.getOpcode()), inst);
 }
 
-static bool isMemory(Format format) {
-  return format == Format::Ds || format == Format::Mubuf || format == Format::Mtbuf ||
-         format == Format::Flat || format == Format::Global || format == Format::Scratch;
-}
+// ---- instructions ------------------------------------------------------------------------------
 
-bool OperandDecoder::decode(const llvm::MCInst &mc, llvm::StringRef name, Instruction &inst) const {
-  Roles roles;
-  if (!sortRoles(mc, roles))
-    return false;
-  // LLVM has the destination of this one as a source.
-  if (name.starts_with("S_MOVRELD_") && roles.defs.empty() && !roles.sources.empty()) {
-    roles.defs.push_back(roles.sources.front());
-    roles.sources.erase(roles.sources.begin());
-  }
-  setDestinations(roles.defs, inst);
-  if (!roles.immediates.empty())
-    inst.imm = uint32_t(roles.immediates.back());
+/// The sources of an instruction where its handler looks for them.
+void OperandDecoder::placeSources(const llvm::MCInst &mc, llvm::StringRef name, Roles &roles,
+                                  Instruction &inst) const {
   switch (inst.format) {
   case Format::Sop1:
   case Format::Sop2:
@@ -278,20 +270,40 @@ bool OperandDecoder::decode(const llvm::MCInst &mc, llvm::StringRef name, Instru
   case Format::Scratch:
     placeFlat(roles.sources, inst);
     break;
-  default: {
-    // What is tied is the accumulator and the last source, except for the value that masked lanes
-    // keep in DPP (it comes first) and SDWA, the index form of SMFMAC, and swaps.
-    bool isSdwa = instructions.getName(mc.getOpcode()).contains("_sdwa");
-    bool keepTied = !roles.tiedFirst && !isSdwa && inst.format != Format::Mai && !isSwap(name);
-    if (keepTied)
-      roles.sources.insert(roles.sources.end(), roles.tied.begin(), roles.tied.end());
-    // LLVM does not tell that this one accumulates.
-    if (name == "V_PK_FMAC_F16")
-      roles.sources.push_back(inst.dst[0]);
-    setSources(roles.sources, inst);
-    addImpliedVcc(instructions.get(mc.getOpcode()), inst);
+  default:
+    placeAlu(mc, name, roles, inst);
   }
+}
+
+// ---- checks ------------------------------------------------------------------------------------
+
+static void addSpan(const Operand &operand, bool isWrite, Instruction &inst) {
+  if (operand.isVector()) {
+    uint16_t &end = operand.kind == OperandKind::Vgpr ? inst.vgprEnd : inst.agprEnd;
+    end = std::max<uint16_t>(end, uint16_t(operand.index + operand.dwords));
   }
+  if ((operand.isVector() || operand.isSgpr()) && inst.numSpans < inst.spans.size())
+    inst.spans[inst.numSpans++] = {operand.kind, isWrite, operand.index, operand.dwords};
+}
+
+static bool isMemory(Format format) {
+  return format == Format::Ds || format == Format::Mubuf || format == Format::Mtbuf ||
+         format == Format::Flat || format == Format::Global || format == Format::Scratch;
+}
+
+bool OperandDecoder::decode(const llvm::MCInst &mc, llvm::StringRef name, Instruction &inst) const {
+  Roles roles;
+  if (!sortRoles(mc, roles))
+    return false;
+  // LLVM has the destination of this one as a source.
+  if (name.starts_with("S_MOVRELD_") && roles.defs.empty() && !roles.sources.empty()) {
+    roles.defs.push_back(roles.sources.front());
+    roles.sources.erase(roles.sources.begin());
+  }
+  setDestinations(roles.defs, inst);
+  if (!roles.immediates.empty())
+    inst.imm = uint32_t(roles.immediates.back());
+  placeSources(mc, name, roles, inst);
   for (unsigned d = 0; d < inst.numDst; ++d)
     addSpan(inst.dst[d], true, inst);
   for (const Operand &source : inst.src)

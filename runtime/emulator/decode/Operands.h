@@ -38,6 +38,10 @@ private:
     std::vector<int64_t> immediates; ///< modifiers and plain constants
   };
   bool sortRoles(const llvm::MCInst &mc, Roles &roles) const;
+  void placeAlu(const llvm::MCInst &mc, llvm::StringRef name, Roles &roles,
+                Instruction &inst) const;
+  void placeSources(const llvm::MCInst &mc, llvm::StringRef name, Roles &roles,
+                    Instruction &inst) const;
   void addImpliedVcc(const llvm::MCInstrDesc &desc, Instruction &inst) const;
 
   const llvm::MCInstrInfo &instructions;

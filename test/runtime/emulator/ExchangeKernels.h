@@ -60,6 +60,9 @@ RunResult run(const GridKernel &kernel, const Options &options);
 RunResult runTagged(unsigned dwords, const Options &options, const std::string &bits = "sc1",
                     bool acrossRanks = false, unsigned offset = 0);
 
+/// Adds 1 to 64 dwords a workgroup. Arguments: the dwords, and x: workgroup n takes row n ^ x.
+AsmKernel countUp();
+
 /// Default checks, or those of the list.
 Options withChecks(const std::string &list = "");
 Options adversarial(uint64_t seed, const std::string &checks = "");

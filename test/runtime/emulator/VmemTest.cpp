@@ -277,6 +277,7 @@ TEST(Vmem, LoadsToLds) {
   auto result = runWaveProgram(laneAddress(4) + R"(
   v_mov_b32_e32 v20, 99
   ds_write_b32 v1, v20 offset:512
+  s_waitcnt lgkmcnt(0)
   v_lshlrev_b32_e32 v21, 4, v0
   s_mov_b64 s[30:31], exec
   s_mov_b32 exec_lo, -2
