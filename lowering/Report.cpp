@@ -166,7 +166,7 @@ static std::string stagesText(const CompileResult &result) {
                   stage.tasks, formatv("{0}@{1}", stage.workgroups, stage.base).str(),
                   stage.weightBytes, stage.peerBytes, stage.mfmas, ldsBytes, stage.hops);
   os << formatv("longest chain: {0} from post to receive\n", counted(result.costs.hops, "hop"));
-  os << formatv("weights: {0} bytes a rank, each read once: {1:f1} us at 8 TB/s, modelled\n",
+  os << formatv("weights: {0} bytes per rank, each read once: {1:f1} us at 8 TB/s, modelled\n",
                 result.costs.weightBytes, floorMicroseconds(result.costs.weightBytes));
   OperandTraffic total = totalOf(result.costs);
   os << formatv(
@@ -174,7 +174,7 @@ static std::string stagesText(const CompileResult &result) {
       "writes {2}: {3:f1} us at 8 TB/s, modelled\n",
       total.readBytes, total.readByData, total.writtenBytes,
       floorMicroseconds(total.readBytes + total.writtenBytes));
-  os << formatv("exchange: {0} bytes a rank sends to the others\n", result.costs.peerBytes);
+  os << formatv("exchange: a rank sends {0} bytes to the others\n", result.costs.peerBytes);
   return text;
 }
 
