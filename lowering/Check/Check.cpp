@@ -23,9 +23,9 @@ LogicalResult checkSchedule(ScheduleOp op) {
   BoundSchedule schedule{op, rankCount(op), std::move(*accesses)};
   // Each check relies on what the ones before it have shown.
   return failure(failed(checkBounds(schedule)) || failed(checkSlices(schedule)) ||
-                 failed(checkIndexValues(schedule)) || failed(checkCoverage(schedule)) || failed(checkOrder(schedule)) ||
-                 failed(checkOperands(schedule)) || failed(checkPlaces(schedule)) ||
-                 failed(checkRegions(schedule)));
+                 failed(checkIndexValues(schedule)) || failed(checkCoverage(schedule)) ||
+                 failed(checkOrder(schedule)) || failed(checkOperands(schedule)) ||
+                 failed(checkPlaces(schedule)) || failed(checkRegions(schedule)));
 }
 
 struct CheckPass : mono::impl::CheckPassBase<CheckPass> {

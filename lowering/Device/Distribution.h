@@ -15,6 +15,16 @@ constexpr int64_t largestDivisor(int64_t value, int64_t limit) {
   return 1;
 }
 
+/// Weight tiles (4 registers a lane each) a wavefront may have in flight: 8 KiB a wavefront, 64 KiB
+/// a workgroup cover the latency of memory twice over (about 32 KiB a compute unit) and leave
+/// registers for a second stream and for what the activations go through.
+inline constexpr int64_t kMaxTilesInFlight = 8;
+
+/// Steps of a depth of `steps` whose loads are in flight, with `rowTiles` tiles each.
+constexpr int64_t stepsInFlight(int64_t steps, int64_t rowTiles) {
+  return std::clamp<int64_t>(kMaxTilesInFlight / rowTiles, 1, steps);
+}
+
 /// Thread t holds elements (chunk * threads + t) * width .. + width of the flattened tensor, in
 /// `chunks` vectors of `width` elements.
 struct Distribution {

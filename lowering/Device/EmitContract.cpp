@@ -16,19 +16,9 @@ using namespace mlir;
 
 namespace mono {
 
-/// Weight tiles (4 registers a lane each) a wavefront may have in flight: 8 KiB a wavefront, 64 KiB
-/// a workgroup cover the latency of memory twice over (about 32 KiB a compute unit) and leave
-/// registers for a second stream and for what the activations go through.
-static constexpr int64_t kMaxTilesInFlight = 8;
-
 /// Elements of a bf16 tile of 16 rows by 32 columns, and those one lane holds.
 static constexpr int64_t kTile = gfx950::kMfmaM * gfx950::kMfmaK;
 static constexpr int64_t kLaneShare = kTile / gfx950::kWaveSize;
-
-/// Steps whose loads are in flight.
-static int64_t windowOf(int64_t steps, int64_t rowTiles) {
-  return std::clamp<int64_t>(kMaxTilesInFlight / rowTiles, 1, steps);
-}
 
 /// What the scheduler may move from one tile to another: arithmetic on addresses and accesses of
 /// LDS (VALU 0x2, SALU 0x4, all DS 0x80; LLVM AMDGPUUsage, llvm.amdgcn.sched.barrier). Loads of
@@ -55,7 +45,7 @@ LogicalResult Emitter::emitStream(StreamOp op) {
   stream.op = op;
   stream.rowTiles = sizes[0] / gfx950::kMfmaM / (waves / splitK);
   stream.depthSteps = sizes[1] / gfx950::kMfmaK / splitK;
-  stream.window = windowOf(stream.depthSteps, stream.rowTiles);
+  stream.window = stepsInFlight(stream.depthSteps, stream.rowTiles);
   stream.rowTileStride = depth * gfx950::kMfmaM;
 
   // Wavefront w takes share w mod split_k of the depth and share w / split_k of the rows.

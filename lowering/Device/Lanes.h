@@ -19,9 +19,9 @@ mlir::Value addLowerLanes(mlir::ImplicitLocOpBuilder &b, mlir::Value flag, mlir:
 mlir::Value inclusiveSum(mlir::ImplicitLocOpBuilder &b, mlir::Value i32);
 
 /// What the lanes whose numbers differ only in the bits from `first` up to `end` hold of `value`,
-/// 32 or 64 bits each, combined with `combine(mine, another's)`, a commutative op: `first` and `end` are
-/// powers of two, at most 64. All these lanes get the same bits, from a tree of additions that is a
-/// function of `first` and `end`; without LDS. The whole wavefront must be active.
+/// 32 or 64 bits each, combined with `combine(mine, another's)`, a commutative op: `first` and
+/// `end` are powers of two, at most 64. All these lanes get the same bits, from a tree of additions
+/// that is a function of `first` and `end`; without LDS. The whole wavefront must be active.
 mlir::Value combineLanes(mlir::ImplicitLocOpBuilder &b, mlir::Value value, int64_t first,
                          int64_t end,
                          llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);

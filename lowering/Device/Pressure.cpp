@@ -11,10 +11,21 @@ using namespace mlir;
 
 namespace mono {
 
-/// Registers of a wavefront's tiles of 16 rows: 16 bytes of weights or four sums a lane each.
-static int64_t registersOfTiles(StreamOp op, int64_t threads) {
+/// Tiles of 16 rows a wavefront multiplies at a step.
+static int64_t rowTilesOf(StreamOp op, int64_t threads) {
   int64_t waves = threads / gfx950::kWaveSize;
-  return 4 * (op.getRowCount() / gfx950::kMfmaM / (waves / op.getSplitK()));
+  return op.getRowCount() / gfx950::kMfmaM / (waves / op.getSplitK());
+}
+
+/// A lane holds 16 bytes of weights or four sums of a tile.
+static constexpr int64_t kRegistersOfTile = 4;
+
+/// Registers of what a stream has in flight. A step of codes is deeper than one of bf16, so that
+/// where there are few steps this is more than there is.
+static int64_t registersInFlight(StreamOp op, int64_t threads) {
+  int64_t rowTiles = rowTilesOf(op, threads);
+  int64_t steps = op.getDepth() * op.getGroupCount() / gfx950::kMfmaK / op.getSplitK();
+  return kRegistersOfTile * rowTiles * stepsInFlight(std::max<int64_t>(steps, 1), rowTiles);
 }
 
 int64_t registersOf(RankedTensorType type, int64_t threads) {
@@ -26,7 +37,7 @@ int64_t registersOf(RankedTensorType type, int64_t threads) {
 /// Registers a thread needs for a value; none for scalars, and for tensors of one number.
 static int64_t registersOf(Value value, int64_t threads) {
   if (auto stream = value.getDefiningOp<StreamOp>())
-    return registersOfTiles(stream, threads);
+    return registersInFlight(stream, threads);
   auto type = dyn_cast<RankedTensorType>(value.getType());
   Operation *op = value.getDefiningOp();
   if (!type || !op || op->hasTrait<OpTrait::ConstantLike>() ||
@@ -52,7 +63,8 @@ SmallVector<int64_t> registersByOp(StageOp stage) {
     llvm::append_range(living, op.getResults());
     int64_t registers = 0;
     if (auto contract = dyn_cast<ContractOp>(op))
-      registers = registersOfTiles(contract.getWeights().getDefiningOp<StreamOp>(), threads);
+      registers =
+          kRegistersOfTile * rowTilesOf(contract.getWeights().getDefiningOp<StreamOp>(), threads);
     for (Value value : living)
       registers += registersOf(value, threads);
     held.push_back(registers);

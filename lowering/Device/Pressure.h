@@ -23,7 +23,7 @@ llvm::SmallVector<int64_t> registersByOp(StageOp stage);
 
 /// An estimate for a bound schedule: each tensor takes the registers of its distribution from the
 /// op that makes it, or where its loads go out ahead of a wait (LoadsAhead), to the last one that
-/// uses it, a stream those of one step of its weights, a contraction those of its sums. Constants,
+/// uses it, a stream those of its weights in flight, a contraction those of its sums. Constants,
 /// addresses and what else LLVM keeps or makes anew are not in it.
 RegisterDemand largestRegisterDemand(ScheduleOp schedule);
 
