@@ -86,6 +86,16 @@ public:
     return values;
   }
 
+  /// Bytes of an operand that the launches have loaded so far, whatever caches had of them.
+  uint64_t bytesRead(llvm::StringRef operand, unsigned rank = 0) {
+    uint64_t bytes = 0;
+    if (node)
+      for (const emu::AllocationTraffic &traffic : node->machine().stats(rank).traffic)
+        if (traffic.name == operand && traffic.rank == rank)
+          bytes += traffic.bytesRead;
+    return bytes;
+  }
+
   std::vector<KernelResources> resources;
 
 private:
