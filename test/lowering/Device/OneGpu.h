@@ -86,8 +86,17 @@ public:
     return values;
   }
 
-  /// Counters of rank 0.
-  emu::Stats stats() { return node ? node->machine().stats(0) : emu::Stats(); }
+  emu::Stats stats(unsigned rank = 0) { return node ? node->machine().stats(rank) : emu::Stats(); }
+
+  /// Bytes of an operand that the launches have loaded so far, whatever caches had of them.
+  uint64_t bytesRead(llvm::StringRef operand, unsigned rank = 0) {
+    uint64_t bytes = 0;
+    emu::Stats all = stats(rank);
+    for (const emu::AllocationTraffic &traffic : all.traffic)
+      if (traffic.name == operand && traffic.rank == rank)
+        bytes += traffic.bytesRead;
+    return bytes;
+  }
 
   std::vector<KernelResources> resources;
 

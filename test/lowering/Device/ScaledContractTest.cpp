@@ -315,6 +315,23 @@ TEST_P(ScaledContract, IsTheSumInDoublePrecision) {
   check(weights, anyActivations(), std::vector<int32_t>(s.entries, s.matrices - 1), someMap());
 }
 
+/// Loads past the end of the box or list move nothing: of each named matrix the tasks' boxes are
+/// read once, and no others.
+TEST_P(ScaledContract, ReadsEachByteOnce) {
+  Weights weights = makeWeights([](size_t, int) { return 127; });
+  write(weights);
+  int named = s.matrices ? s.entries / 2 : 1;
+  // What stands behind the end names matrices too.
+  std::vector<int32_t> list(s.entries, 0);
+  if (s.matrices)
+    list[named] = -1;
+  check(weights, anyActivations(), list, someMap());
+  uint64_t elements = uint64_t(named) * s.operandRows() * s.depth;
+  EXPECT_EQ(gpu->bytesRead("w"), s.fp8 ? elements : elements / 2);
+  // What each lane asks for: in tiles of 64 two lanes have the same scale.
+  EXPECT_EQ(gpu->bytesRead("ws"), elements / kBlock * (s.fp8 && !s.codes ? 2 : 1));
+}
+
 /// Neighbouring blocks with scales as far apart as can be. Products with the smallest are denormal.
 TEST_P(ScaledContract, ExtremeScalesOfEveryBlock) {
   constexpr uint8_t kExtremes[] = {0, 254, 127, 1, 253, 64, 2, 200, 126};
