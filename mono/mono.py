@@ -266,7 +266,7 @@ class Kernel(_Handle):
         return self._rearrange(_lib.mono_unpack, operand, packed)
 
     def _rearrange(self, function, operand, data):
-        data = bytes(data)
+        data = bytes(memoryview(data))  # an integer would be as many zeros
         result = ctypes.create_string_buffer(len(data))
         function(self, _text(operand), data, result, len(data))
         return result.raw
@@ -315,14 +315,16 @@ class _DLTensor(ctypes.Structure):
 
 
 _DL_CPU, _DL_ROCM = 1, 10
-_DL_INT, _DL_UINT, _DL_FLOAT, _DL_BFLOAT = 0, 1, 2, 4
-# What may stand for an element; NumPy has no bf16, so its bits may come as 16-bit integers.
+_DL_INT, _DL_UINT, _DL_FLOAT, _DL_BFLOAT, _DL_FLOAT8_E4M3FN, _DL_FLOAT8_E8M0FNU = 0, 1, 2, 4, 10, 14
+# What may stand for an element; NumPy has no bf16, so its bits may come as 16-bit integers. FP4 comes
+# as bytes of two elements each, so that the last axis is half as long.
 _DL_TYPES = {
     "bf16": {(_DL_BFLOAT, 16), (_DL_INT, 16), (_DL_UINT, 16)},
     "f32": {(_DL_FLOAT, 32)},
     "i32": {(_DL_INT, 32)},
-    "f8E8M0FNU": {(_DL_UINT, 8)},
-    "f8E4M3FN": {(_DL_UINT, 8)},
+    "f8E8M0FNU": {(_DL_UINT, 8), (_DL_FLOAT8_E8M0FNU, 8)},
+    "f8E4M3FN": {(_DL_UINT, 8), (_DL_FLOAT8_E4M3FN, 8)},
+    "f4E2M1FN": {(_DL_UINT, 8)},
 }
 _capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _capsule_pointer.restype = ctypes.c_void_p
@@ -340,10 +342,14 @@ def _from_dlpack(tensor, operand):
     capsule = tensor.__dlpack__()
     view = _DLTensor.from_address(_capsule_pointer(capsule, b"dltensor"))
     shape = tuple(view.shape[:view.ndim])
-    if shape != operand.shape or view.lanes != 1 or (
+    expected = operand.shape
+    if operand.element == "f4E2M1FN":
+        expected = (*expected[:-1], expected[-1] // 2)
+    as_bytes = "" if expected == operand.shape else f" as bytes {list(expected)}"
+    if shape != expected or view.lanes != 1 or (
             view.code, view.bits) not in _DL_TYPES.get(operand.element, ()):
         raise Error(INVALID_ARGUMENT, f"operand '{operand.name}': expected {operand.element} "
-                    f"{list(operand.shape)}, but got {view.bits}-bit elements of DLPack type "
+                    f"{list(operand.shape)}{as_bytes}, but got {view.bits}-bit elements of DLPack type "
                     f"{view.code}, {list(shape)}")
     step = 1
     for size, stride in zip(reversed(shape),
@@ -405,7 +411,7 @@ class Node(_Handle):
         _lib.mono_free(self, device, address)
 
     def write(self, device, address, data):
-        data = bytes(data)
+        data = bytes(memoryview(data))  # an integer would be as many zeros
         _lib.mono_copy_to_device(self, device, address, data, len(data))
 
     def read(self, device, address, size):

@@ -3,6 +3,7 @@ skipped where there is none."""
 import array
 import ctypes
 import gc
+import math
 import os
 import pathlib
 import random as random_module
@@ -21,6 +22,16 @@ try:
 except ImportError:
     numpy = None
 
+CODES = """
+mono.schedule @codes target("gfx950") grid(1 x 64) {
+  %w = mono.operand "w" read [16, 128] : f4E2M1FN, #mono.mfma_rows<16>
+  %y = mono.operand "y" write [64] : f32
+  mono.stage "fill" (%t) tasks [1] base [0] {
+    %one = arith.constant dense<1.0> : tensor<64xf32>
+    mono.store %one, %y[0] : tensor<64xf32>
+  }
+}
+"""
 LAYER = pathlib.Path(__file__).resolve().parents[2] / "models" / "glm5" / "layer.mlir"
 SCALE = """
 mono.schedule @scale target("gfx950") grid(4 x 64) {
@@ -305,6 +316,45 @@ class OnAnotherDevice:
         capsule = numpy.zeros((4, 64), numpy.float32).__dlpack__()
         mono._DLTensor.from_address(mono._capsule_pointer(capsule, b"dltensor")).device_type = 2
         return capsule
+
+
+class Capsule:
+    """A tensor of DLPack that no library has made."""
+    _new = ctypes.pythonapi.PyCapsule_New
+    _new.restype, _new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+
+    def __init__(self, shape, code, bits):
+        self.shape = (ctypes.c_int64 * len(shape))(*shape)
+        self.data = ctypes.create_string_buffer(math.prod(shape) * bits // 8)
+        self.tensor = mono._DLTensor(ctypes.addressof(self.data), mono._DL_CPU, 0, len(shape), code,
+                                     bits, 1, self.shape, None, 0)
+
+    def __dlpack__(self):
+        return Capsule._new(ctypes.addressof(self.tensor), b"dltensor", None)
+
+
+class Packed(Failing):
+    """FP4, two elements a byte; without NumPy, which has no such thing either."""
+
+    def setUp(self):
+        self.node = mono.Node.emulator(1)
+        self.addCleanup(self.node.close)
+
+    def test_bind_bytes_of_two_elements(self):
+        with mono.Group(mono.compile_text(CODES, cache_dir=""), self.node) as group:
+            group.bind(0, "w", Capsule((16, 64), mono._DL_UINT, 8))
+            for shape in ((16, 128), (1024,), (8, 128)):
+                self.fails(mono.INVALID_ARGUMENT,
+                           "expected f4E2M1FN [16, 128] as bytes [16, 64], but got 8-bit elements",
+                           group.bind, 0, "w", Capsule(shape, mono._DL_UINT, 8))
+
+    def test_take_no_number_for_bytes(self):
+        kernel = mono.compile_text(CODES, cache_dir="")
+        address = self.node.allocate(0, 64)
+        with self.assertRaises(TypeError):
+            self.node.write(0, address, 16)
+        with self.assertRaises(TypeError):
+            kernel.pack("w", 1024)
 
 
 @unittest.skipIf(numpy is None, "needs NumPy (python3-numpy)")
