@@ -63,12 +63,15 @@ static uint32_t lastTag(ScheduleOp schedule) {
   return UINT32_MAX / turn * turn;
 }
 
-/// An empty asm hides that this is the same value.
-static Value hidden(ImplicitLocOpBuilder &b, Value value, StringRef constraints) {
-  return LLVM::InlineAsmOp::create(b, value.getType(), ValueRange{value}, "", constraints,
-                                   /*has_side_effects=*/false, /*is_align_stack=*/false,
-                                   LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(),
-                                   ArrayAttr())
+/// An empty asm hides that this is the same value. Two with the same text are the same to LLVM
+/// where one is always behind the other.
+static Value hidden(ImplicitLocOpBuilder &b, Value value, StringRef constraints,
+                    const Twine &text = "") {
+  SmallString<32> assembly;
+  return LLVM::InlineAsmOp::create(
+             b, value.getType(), ValueRange{value}, text.toStringRef(assembly), constraints,
+             /*has_side_effects=*/false, /*is_align_stack=*/false,
+             LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr())
       .getRes();
 }
 
@@ -137,8 +140,11 @@ LogicalResult Emitter::emitStage(StageOp stage) {
   ++stageIndex;
   int64_t tasks = taskCount(stage), ctas = schedule.getCtas();
   int64_t base = staticValues(stage.getBase()).front();
-  // Task t runs on workgroup (base + t) mod ctas.
-  Value first = modulo(add(cta, ctas - base), ctas);
+  // Task t runs on workgroup (base + t) mod ctas. Hidden, or LLVM would keep in SGPRs which
+  // workgroups a stage is for until the next one for the same.
+  Value number = hidden(b, toI32(cta), "=s,0", "; stage " + Twine(stageIndex));
+  Value workgroup = arith::IndexCastUIOp::create(b, b.getIndexType(), number);
+  Value first = modulo(add(workgroup, ctas - base), ctas);
   LdsHazards before = hazards;
   // Tensors made at schedule level are in every thread's registers. Where a stage puts one in LDS
   // is known to the workgroups that have a task of it, in its scratch, and in that stage only.
