@@ -2,6 +2,8 @@
 #include "dialect/Exprs.h"
 #include "lowering/Check/Checks.h"
 #include "lowering/Rules.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Index/IR/IndexOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/InferIntRangeInterface.h"
 #include "llvm/ADT/DenseMap.h"
@@ -11,6 +13,13 @@ using namespace mlir;
 
 namespace mono {
 namespace {
+
+bool isUnsigned(Operation &op) {
+  return isa<arith::DivUIOp, arith::RemUIOp, arith::CeilDivUIOp, arith::ShRUIOp,
+             arith::IndexCastUIOp, arith::ExtUIOp, arith::MaxUIOp, arith::MinUIOp, index::DivUOp,
+             index::RemUOp, index::CeilDivUOp, index::ShrUOp, index::CastUOp, index::MaxUOp,
+             index::MinUOp>(op);
+}
 
 /// Ranges of the integers of a schedule that are the same in every launch. What data take part in
 /// wraps as the machine does.
@@ -30,6 +39,11 @@ public:
         operands.push_back(range->second);
     if (!inference || operands.size() != op.getNumOperands())
       return;
+    // A negative number that is taken as unsigned is what the machine's 32 bits make of it.
+    bool anyNegative = llvm::any_of(
+        operands, [](const ConstantIntRanges &range) { return range.smin().isNegative(); });
+    if (anyNegative && isUnsigned(op))
+      return;
     inference.inferResultRanges(operands, [&](Value result, const ConstantIntRanges &range) {
       unsigned bits = ConstantIntRanges::getStorageBitwidth(result.getType());
       if (range != ConstantIntRanges::maxRange(bits)) // it may as well be anything
@@ -40,7 +54,7 @@ public:
   /// The range of an index that 32 bits do not hold.
   std::optional<ConstantIntRanges> tooWide(Value value) const {
     auto range = known.find(value);
-    if (!value.getType().isIndex() || range == known.end() ||
+    if (!getElementTypeOrSelf(value.getType()).isIndex() || range == known.end() ||
         (range->second.smin().isSignedIntN(32) && range->second.smax().isSignedIntN(32)))
       return std::nullopt;
     return range->second;
@@ -103,6 +117,8 @@ LogicalResult checkIndexValues(const BoundSchedule &schedule) {
       ranges.note(op.getResult(0), 0, schedule.ranks - 1);
     } else {
       ranges.infer(op);
+      if (!op.hasTrait<OpTrait::ConstantLike>() && failed(checkOp(op, ranges)))
+        return failure();
     }
   }
   return success();

@@ -21,12 +21,14 @@ unsigned bitsOf(Type type) {
   return element.isIndex() ? kIndexBits : element.getIntOrFloatBitWidth();
 }
 
-/// The integer that all elements are.
+/// The integer that all elements are, in the bits the kernel has for it.
 std::optional<APInt> constantOf(Value value) {
   if (auto broadcast = value.getDefiningOp<vector::BroadcastOp>())
     value = broadcast.getSource();
   APInt constant;
-  return matchPattern(value, m_ConstantInt(&constant)) ? std::optional(constant) : std::nullopt;
+  if (!matchPattern(value, m_ConstantInt(&constant)))
+    return std::nullopt;
+  return constant.trunc(std::min(constant.getBitWidth(), bitsOf(value.getType())));
 }
 
 Value splat(ImplicitLocOpBuilder &b, Type type, const APInt &value) {

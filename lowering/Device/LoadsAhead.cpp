@@ -6,6 +6,7 @@
 #include "lowering/Device/Pressure.h"
 #include "lowering/Place/Scratch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -13,14 +14,14 @@ using namespace mlir;
 namespace mono {
 
 SmallVector<Operation *> producersInStage(Operation *op) {
-  SmallVector<Operation *> producers;
+  llvm::SmallSetVector<Operation *, 4> producers;
   op->walk([&](Operation *inner) {
     for (Value operand : inner->getOperands())
       if (Operation *producer = operand.getDefiningOp();
           producer && producer->getBlock() == op->getBlock())
-        producers.push_back(producer);
+        producers.insert(producer);
   });
-  return producers;
+  return producers.takeVector();
 }
 
 bool hasTwoHalves(Operation *load) {
@@ -77,8 +78,14 @@ Operation *LoadsAhead::placeOf(Operation *op) const {
   return wait ? wait : op;
 }
 
-/// True if the results of `op` can be had in front of `wait`.
-bool LoadsAhead::isKnown(Operation *op, Operation *wait) const {
+/// Remembered, since an op whose result is used twice is asked for twice by each use behind it. The
+/// answer stays: it rests on ops in front of the load that is planned.
+bool LoadsAhead::isKnown(Operation *op, Operation *wait) {
+  auto asked = known.find({op, wait});
+  return asked != known.end() ? asked->second : known[{op, wait}] = canBeKnown(op, wait);
+}
+
+bool LoadsAhead::canBeKnown(Operation *op, Operation *wait) {
   if (op->isBeforeInBlock(wait))
     return true;
   if (Operation *place = places.lookup(op))
@@ -89,7 +96,7 @@ bool LoadsAhead::isKnown(Operation *op, Operation *wait) const {
                       [&](Operation *producer) { return isKnown(producer, wait); });
 }
 
-bool LoadsAhead::mayPass(Operation *load, Operation *wait) const {
+bool LoadsAhead::mayPass(Operation *load, Operation *wait) {
   Value memory = loadedOperand(load).getResult();
   for (Operation *op = wait; op != load; op = op->getNextNode()) {
     auto store = dyn_cast<StoreOp>(op);

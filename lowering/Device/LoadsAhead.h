@@ -35,14 +35,17 @@ public:
   llvm::ArrayRef<int64_t> registers() const { return held; }
 
 private:
-  bool isKnown(mlir::Operation *op, mlir::Operation *wait) const;
-  bool mayPass(mlir::Operation *load, mlir::Operation *wait) const;
+  /// True if the results of `op` can be had in front of `wait`.
+  bool isKnown(mlir::Operation *op, mlir::Operation *wait);
+  bool canBeKnown(mlir::Operation *op, mlir::Operation *wait);
+  bool mayPass(mlir::Operation *load, mlir::Operation *wait);
   /// Counts what `load` brings from `wait` on, if there is room for it.
   bool reserve(mlir::Operation *load, mlir::Operation *wait);
 
   int64_t threads;
   llvm::SmallVector<int64_t> held;
   llvm::DenseMap<mlir::Operation *, int64_t> number; ///< of each op of the body
+  llvm::DenseMap<std::pair<mlir::Operation *, mlir::Operation *>, bool> known;
   llvm::DenseMap<mlir::Operation *, mlir::Operation *> places;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *>> loads;
 };

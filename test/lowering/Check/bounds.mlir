@@ -251,3 +251,31 @@ mono.schedule @wide_product target("gfx950") grid(4 x 64) {
     mono.store %row, %y[%t, 0] : tensor<1x64xi32>
   }
 }
+
+// -----
+
+// 32 bits have 0 for this divisor.
+mono.schedule @wide_beside_stages target("gfx950") grid(1 x 64) {
+  %rank = mono.ranks [2]
+  %y = mono.operand "y" write [64] : i32
+  %many = arith.constant 4294967296 : index
+  // expected-error @below {{kernels compute index values in 32 bits, but 'arith.divui' takes 4294967296; take i64}}
+  %quotient = arith.divui %rank, %many : index
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %word = arith.index_cast %quotient : index to i32
+    %v = tensor.splat %word : tensor<64xi32>
+    mono.store %v, %y[0] : tensor<64xi32>
+  }
+}
+
+// -----
+
+mono.schedule @wide_tensor target("gfx950") grid(1 x 64) {
+  %y = mono.operand "y" write [64] : i32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    // expected-error @below {{kernels compute index values in 32 bits, but 'arith.constant' makes 5000000000; take i64}}
+    %many = arith.constant dense<5000000000> : tensor<64xindex>
+    %v = arith.index_cast %many : tensor<64xindex> to tensor<64xi32>
+    mono.store %v, %y[0] : tensor<64xi32>
+  }
+}

@@ -126,6 +126,20 @@ TEST(Defined, InfinitiesThatAFlagDenies) {
             }));
 }
 
+TEST(Defined, IndicesBelowZeroThatAGuardDrops) {
+  auto y = posted("%zero = arith.constant 0 : index\n%one = arith.constant 1 : index\n"
+                  "%two = arith.constant 2 : index\n"
+                  "%g = tensor.generate {\n^bb0(%i : index):\n"
+                  "  %less = arith.subi %i, %one : index\n"
+                  "  %half = arith.divui %less, %two : index\n"
+                  "  %first = arith.cmpi eq, %i, %zero : index\n"
+                  "  %kept = arith.select %first, %zero, %half : index\n"
+                  "  tensor.yield %kept : index\n} : tensor<64xindex>\n"
+                  "%r = arith.index_cast %g : tensor<64xindex> to tensor<64xi32>",
+                  words([](int) { return 0; }), words([](int) { return 0; }));
+  EXPECT_EQ(y, words([](int i) { return i ? (i - 1) / 2 : 0; }));
+}
+
 TEST(Defined, SumsThatAFlagSaysDoNotOverflow) {
   auto v = words([](int i) { return INT_MAX - 32 + i; }), n = words([](int) { return 1; });
   auto y = posted("%c = arith.constant dense<2147483647> : tensor<64xi32>\n"

@@ -366,4 +366,40 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Rows,
                                          Shape{33, 12, 24, 8}, Shape{64, 64, 72, 4},
                                          Shape{200, 11, 36, 4, 256}));
 
+/// Each step uses the one before twice: a plan that asks anew each time would take 2^40 steps.
+TEST(LoadsAhead, IsPlannedAtOnceForLongChains) {
+  std::string chain;
+  for (int i = 0; i < 40; ++i)
+    chain += fmt::format("%x{} = arith.muli %x{}, %x{} : tensor<64xi32>\n", i + 1, i, i);
+  OneGpu gpu(substitute(R"(mono.schedule @chain target("gfx950") grid(2 x 64) {
+  %a = mono.operand "a" read [64] : i32
+  %table = mono.operand "table" read [2] : f32
+  %y = mono.operand "y" write [64] : f32
+  %m = mono.mailbox "m" tagged scope(device) slots(1) [64] : f32
+  mono.stage "post" (%t) tasks [1] base [0] {
+    %one = arith.constant dense<1.0> : tensor<64xf32>
+    mono.post %one to %m[0] : tensor<64xf32>
+  }
+  mono.stage "look" (%t) tasks [1] base [1] {
+    %x0 = mono.load %a[0] [64] : tensor<64xi32>
+    %w = mono.receive %m[0] [64] : tensor<64xf32>
+    $CHAIN
+    %v = mono.gather %table at %x40 : tensor<64xi32> -> tensor<64xf32>
+    %sum = arith.addf %v, %w : tensor<64xf32>
+    mono.store %sum, %y[0] : tensor<64xf32>
+  }
+})",
+                        {{"CHAIN", chain}}));
+  std::vector<int32_t> a(64);
+  std::vector<float> expected(64);
+  for (int i = 0; i < 64; ++i) {
+    a[i] = i % 3 == 0;
+    expected[i] = a[i] ? 21 : 11;
+  }
+  gpu.write("a", a);
+  gpu.write("table", std::vector<float>{10, 20});
+  gpu.launchOnAnyMemory();
+  EXPECT_EQ(gpu.read<float>("y", 64), expected);
+}
+
 } // namespace
