@@ -85,14 +85,15 @@ private:
     pair.stageName = text.ltrim().str();
   }
 
-  /// Names of `from`; those for all ranks are left out where the other file has them by rank.
+  /// Names of `from`; those for all ranks are left out where the other file has them by rank only.
   void addNames(const SafetensorsFile &from, const SafetensorsFile &other) {
     StringSet<> byRank;
     for (const TensorView &view : other.tensors())
       if (auto [rank, name] = splitRank(view.name); !rank.empty())
         byRank.insert(name);
     for (const TensorView &view : from.tensors()) {
-      if (byRank.contains(view.name) || !seen.insert(view.name).second)
+      bool onlyByRank = byRank.contains(view.name) && !other.find(view.name);
+      if (onlyByRank || !seen.insert(view.name).second)
         continue;
       Pair pair{view.name, findFor(a, view.name), findFor(b, view.name), pairs.size()};
       readPoster(b, pair);

@@ -71,22 +71,22 @@ const std::vector<std::string> llama3 = small({"-DMLP=512"}),
 
 INSTANTIATE_TEST_SUITE_P(
     All, WrongSchedule,
-    testing::Values(
-        Mistake{"NoResidual", "arith.addf %x32, %sum", "arith.addf %sum, %sum", "attn_residual"},
-        Mistake{"WrongMean", "constant 6144.0", "constant 3072.0", "router_logits"},
-        Mistake{"WrongScale", "constant 2.5", "constant 2.4", "topk_weights"},
-        Mistake{"UnscaledScores", "math.rsqrt %dimF", "math.sqrt %dimF", "attn_residual",
-                "llama3/layer.mlir", llama3},
-        Mistake{"KeysForValues", "%t, %KV, %ALL, %DIM)", "%t, %KV, %H, %DIM)",
-                "cache_v, value", "llama3/layer.mlir", llama3},
-        Mistake{"GateForUp", "extract_slice %raw[0, 16]", "extract_slice %raw[0, 0]", "y",
-                "llama3/layer.mlir", llama3},
-        Mistake{"LargeEps", "constant 1.0e-6", "constant 1.0e-1", "cache_k, key",
-                "qwen3_moe/layer.mlir", qwen3},
-        Mistake{"TwiceTheWeights", "mono.call @store_groups(%list, %ids, %weights,",
-                "%twice = arith.addf %weights, %weights : tensor<?x?xf32>\n"
-                "    mono.call @store_groups(%list, %ids, %twice,",
-                "y", "qwen3_moe/layer.mlir", qwen3}),
+    testing::Values(Mistake{"NoResidual", "arith.addf %x32, %sum", "arith.addf %sum, %sum",
+                            "attn_residual"},
+                    Mistake{"WrongMean", "constant 6144.0", "constant 3072.0", "router_logits"},
+                    Mistake{"WrongScale", "constant 2.5", "constant 2.4", "topk_weights"},
+                    Mistake{"UnscaledScores", "math.rsqrt %dimF", "math.sqrt %dimF",
+                            "attn_residual", "llama3/layer.mlir", llama3},
+                    Mistake{"KeysForValues", "%t, %KV, %ALL, %DIM)", "%t, %KV, %H, %DIM)",
+                            "cache_v, value", "llama3/layer.mlir", llama3},
+                    Mistake{"GateForUp", "extract_slice %raw[0, 16]", "extract_slice %raw[0, 0]",
+                            "y", "llama3/layer.mlir", llama3},
+                    Mistake{"LargeEps", "constant 1.0e-6", "constant 1.0e-1", "cache_k, key",
+                            "qwen3_moe/layer.mlir", qwen3},
+                    Mistake{"TwiceTheWeights", "mono.call @store_groups(%list, %ids, %weights,",
+                            "%twice = arith.addf %weights, %weights : tensor<?x?xf32>\n"
+                            "    mono.call @store_groups(%list, %ids, %twice,",
+                            "y", "qwen3_moe/layer.mlir", qwen3}),
     [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace

@@ -279,4 +279,10 @@ TEST_F(Monodiff, BadInputIsStatusTwo) {
           {good, good, std::string("--bar=") + bar});
 }
 
+TEST_F(Monodiff, ComparesWhatBothHaveForAllRanks) {
+  std::string a = file("a", {bf16("rank0/x", {1}, {2}), bf16("x", {1}, {1})});
+  std::string b = file("b", {bf16("rank0/x", {1}, {2}), bf16("x", {1}, {9})});
+  finds(1, "1 of 2 tensors differ", {a, b});
+}
+
 } // namespace
