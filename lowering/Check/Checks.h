@@ -33,7 +33,7 @@ mlir::LogicalResult checkStatic(ScheduleOp schedule);
 mlir::LogicalResult checkBounds(const BoundSchedule &schedule);
 
 /// Index values that parameters, tasks and ranks decide fit 32 bits, which is what kernels have for
-/// them; binding has 64.
+/// them; binding has 64. What unsigned ops make of negative ones is not looked at.
 mlir::LogicalResult checkIndexValues(const BoundSchedule &schedule);
 
 /// Every slice of a tensor lies inside it, for every task and rank.

@@ -189,8 +189,8 @@ private:
   mlir::LogicalResult emitReceiveRows(ReceiveRowsOp op);
   /// The distribution with whole tagged words in each thread.
   Distribution wordsOf(mlir::RankedTensorType type) const;
-  /// The same with two words, 16 bytes, in each, so that neighbouring lanes poll what lies side by
-  /// side: for what goes to a region and is bound to no thread.
+  /// The same with at most two words, 16 bytes, in each, so that neighbouring lanes poll what lies
+  /// side by side: for what goes to a region and is bound to no thread.
   Distribution wordPairsOf(mlir::RankedTensorType type) const;
   /// The tensor's elements in that distribution.
   llvm::SmallVector<mlir::Value> inWords(mlir::Value tensor, int64_t scratch);
@@ -303,7 +303,8 @@ private:
   llvm::ArrayRef<mlir::Value> inRegisters(mlir::Value tensor);
   /// Stores the elements of a tensor to LDS at `offset`, row-major.
   void toLds(mlir::RankedTensorType type, llvm::ArrayRef<mlir::Value> chunks, int64_t offset);
-  /// The tile's place in LDS, without padding; stores it to `scratch` if it has none.
+  /// The tile's place in LDS, without padding; stores it to `scratch` if it has none or rows there
+  /// are padded.
   int64_t inLds(mlir::Value tensor, int64_t scratch);
   void setTile(mlir::Value tensor, llvm::SmallVector<mlir::Value> chunks);
   void setTile(mlir::Value tensor, int64_t home, int64_t padding = 0);
