@@ -1,17 +1,26 @@
 // mutation_test [--seed=N] [--mutants=N] [--runs=N] [--barriers=N] [--seeds=N]
-//               [--budget=N] --all | FILE[:NAME=INT,...]...
+//               [--budget=N] [--journal=FILE [--part=K/N]] --all | FILE[:NAME=INT,...]...
 //
 // Puts random mistakes into right schedules. Every mutant is checked; of those the checks accept a
 // sample (or with --all, which takes all schedules of the repository, every one) is compiled and
 // run under different orders of memory and waves: none may hang, race or give different bits from
-// run to run. Exit status 0 only then. Prints tables in Markdown.
+// run to run. Exit status 0 only then, 2 if the command line is wrong. Prints tables in Markdown,
+// and on stderr how far it is.
+//
+// With a journal, a run that was stopped goes on where it was, and several processes share the
+// work: start one for each part with the same journal, and when they have ended one more without
+// --part, which prints the tables of all.
 #include "lowering/Check/Checks.h"
 #include "lowering/Pipeline.h"
 #include "test/mutation/Sources.h"
 #include "test/mutation/Subject.h"
 
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <fmt/format.h>
 
 using namespace mlir;
 using namespace mono;
@@ -116,40 +125,92 @@ void printTotals(const Counts &total) {
 // Command line
 //===----------------------------------------------------------------------===//
 
-bool parse(ArrayRef<char *> arguments, Settings &settings, std::vector<Source> &sources) {
+struct CommandLine {
+  Settings settings;
+  std::vector<Source> sources;
+  StringRef journal; ///< empty: none
+};
+
+/// "2/3" is the second of three.
+bool parsePart(StringRef text, Settings &settings) {
+  auto [part, parts] = text.split('/');
+  if (part.getAsInteger(10, settings.part) || parts.getAsInteger(10, settings.parts) ||
+      settings.part == 0 || settings.part > settings.parts)
+    return false;
+  --settings.part;
+  return true;
+}
+
+bool parseOption(StringRef argument, CommandLine &line) {
+  Settings &settings = line.settings;
+  auto [name, value] = argument.split('=');
+  if (name == "--all") {
+    // Layers take more instructions than the default budget has.
+    settings.runs = settings.barriers = ~0u;
+    settings.budget = 500;
+    line.sources = allSources();
+    for (Source &source : line.sources)
+      source.file = MONO_SOURCE_DIR "/" + source.file;
+    return value.empty();
+  }
+  if (name == "--journal") {
+    line.journal = value;
+    return !value.empty();
+  }
+  if (name == "--part")
+    return parsePart(value, settings);
+  if (name == "--seed")
+    return !value.getAsInteger(10, settings.seed);
+  std::map<StringRef, unsigned *> numbers = {{"--mutants", &settings.mutants},
+                                             {"--runs", &settings.runs},
+                                             {"--barriers", &settings.barriers},
+                                             {"--seeds", &settings.seeds},
+                                             {"--budget", &settings.budget}};
+  return numbers.count(name) != 0 && !value.getAsInteger(10, *numbers[name]);
+}
+
+bool parse(ArrayRef<char *> arguments, CommandLine &line) {
   for (StringRef argument : arguments) {
-    if (argument == "--all") {
-      // Layers take more instructions than the default budget has.
-      settings.runs = settings.barriers = ~0u;
-      settings.budget = 500;
-      for (Source &source : sources = allSources())
-        source.file = MONO_SOURCE_DIR "/" + source.file;
-      continue;
-    }
     if (!argument.starts_with("--")) {
-      sources.push_back(parseSource(argument));
-      continue;
-    }
-    auto [name, value] = argument.split('=');
-    std::map<StringRef, unsigned *> numbers = {{"--mutants", &settings.mutants},
-                                               {"--runs", &settings.runs},
-                                               {"--barriers", &settings.barriers},
-                                               {"--seeds", &settings.seeds},
-                                               {"--budget", &settings.budget}};
-    bool bad = name == "--seed"           ? value.getAsInteger(10, settings.seed)
-               : numbers.count(name) != 0 ? value.getAsInteger(10, *numbers[name])
-                                          : true;
-    if (bad) {
+      line.sources.push_back(parseSource(argument));
+    } else if (!parseOption(argument, line)) {
       llvm::errs() << "mutation_test: expected --seed, --mutants, --runs, --barriers, --seeds or "
-                      "--budget with a number, --all, or a file, but got '"
+                      "--budget with a number, --journal with a file, --part with K/N, --all, or a "
+                      "file, but got '"
                    << argument << "'\n";
       return false;
     }
   }
-  return !sources.empty();
+  if (line.sources.empty())
+    llvm::errs() << "mutation_test: expected --all or schedule files\n";
+  if (line.settings.parts > 1 && line.journal.empty()) {
+    llvm::errs() << "mutation_test: expected --journal beside --part\n";
+    return false;
+  }
+  return !line.sources.empty();
 }
 
-bool testSource(const Source &source, const Settings &settings, Counts &total) {
+/// The journal of this very program and of the settings that verdicts depend on.
+llvm::Expected<Journal> openJournal(const CommandLine &line, const char *program) {
+  if (line.journal.empty())
+    return Journal();
+  static int anchor;
+  auto file =
+      llvm::MemoryBuffer::getFile(llvm::sys::fs::getMainExecutable(program, &anchor), false, false);
+  if (!file)
+    return llvm::createFileError(program, file.getError());
+  const Settings &settings = line.settings;
+  return Journal::open(line.journal,
+                       fmt::format("mutation_test {}, {} launches, seeds={} budget={}",
+                                   keyOf(llvm::arrayRefFromStringRef((*file)->getBuffer())),
+                                   settings.launches, settings.seeds, settings.budget));
+}
+
+//===----------------------------------------------------------------------===//
+// Schedules
+//===----------------------------------------------------------------------===//
+
+bool testSource(const Source &source, const Settings &settings, Journal &journal, Counts &total) {
   DialectRegistry registry;
   registerDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
@@ -158,7 +219,11 @@ bool testSource(const Source &source, const Settings &settings, Counts &total) {
   bool good = !subjects.empty();
   for (BoundSource &subject : subjects) {
     Counts counts;
-    good &= Subject(*subject.module, settings).run(counts);
+    {
+      tools::Progress progress(&llvm::errs(), tools::ProgressStyle::ofStderr());
+      progress.step(subject.name);
+      good &= Subject(*subject.module, settings, journal, progress).run(counts);
+    }
     good &= counts.failed == 0 && counts.missed == 0;
     printRow(subject.name, counts);
     total += counts;
@@ -170,17 +235,22 @@ bool testSource(const Source &source, const Settings &settings, Counts &total) {
 } // namespace
 
 int main(int argc, char **argv) {
-  Settings settings;
-  std::vector<Source> sources;
-  if (!parse(ArrayRef(argv, argc).drop_front(), settings, sources))
+  CommandLine line;
+  if (!parse(ArrayRef(argv, argc).drop_front(), line))
     return 2;
+  auto journal = openJournal(line, argv[0]);
+  if (!journal) {
+    llvm::errs() << "mutation_test: " << toString(journal.takeError()) << '\n';
+    return 2;
+  }
+  const Settings &settings = line.settings;
   llvm::outs() << "seed " << settings.seed << ", " << settings.seeds
                << " runs of each mutant besides the plain one\n\n";
   printHead();
   bool good = true;
   Counts total;
-  for (const Source &source : sources)
-    good &= testSource(source, settings, total);
+  for (const Source &source : line.sources)
+    good &= testSource(source, settings, *journal, total);
   printTotals(total);
   return good ? 0 : 1;
 }

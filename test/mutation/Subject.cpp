@@ -5,7 +5,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/xxhash.h"
+#include <fmt/format.h>
 #include <numeric>
 
 using namespace mlir;
@@ -105,11 +105,12 @@ bool Subject::fail(const Twine &message) {
   return false;
 }
 
-bool Subject::isNew(ArrayRef<uint8_t> bytes) {
-  return seen.insert(llvm::xxh3_64bits(bytes)).second;
-}
+// Answers in the journal, besides keys of code objects.
+static const char *const kRejected = "rejected", *const kSame = "same", *const kOther = "other",
+                         *const kFailed = "failed", *const kCaught = "caught";
 
 bool Subject::run(Counts &counts) {
+  progress.detail("checking and running the schedule itself");
   placed = bound.clone();
   if (std::string message = check(*placed); !message.empty())
     return fail("the schedule itself is rejected: " + message);
@@ -121,19 +122,13 @@ bool Subject::run(Counts &counts) {
   if (!compiled)
     return fail("the schedule itself is rejected: " + toString(compiled.takeError()));
   right = std::move(*compiled);
+  rightKey = keyOf(right.codeObject);
   auto outputs = runAll(*placed, right.codeObject, settings, inputs);
   if (!outputs)
     return fail("the schedule itself fails: " + toString(outputs.takeError()));
   expected = std::move(*outputs);
 
-  std::vector<Mutant> accepted = acceptedMutants(counts);
-  llvm::shuffle(accepted.begin(), accepted.end(), random);
-  if (accepted.size() > settings.runs) {
-    counts.left = accepted.size() - settings.runs;
-    accepted.resize(settings.runs);
-  }
-  for (Mutant &mutant : accepted)
-    runMutant(mutant, counts);
+  runMutants(acceptedMutants(counts), counts);
   leaveOutBarriers(counts);
   return true;
 }
@@ -142,6 +137,7 @@ bool Subject::run(Counts &counts) {
 std::vector<Subject::Mutant> Subject::acceptedMutants(Counts &counts) {
   std::vector<Mutant> accepted;
   std::vector<uint8_t> rightText = textOf(*placed);
+  progress.detail("checking mutants");
   // Kinds in turn; a kind that has no place in this schedule is skipped.
   for (unsigned tries = 0; counts.mutants < settings.mutants && tries < 20 * settings.mutants;
        ++tries) {
@@ -161,7 +157,7 @@ std::vector<Subject::Mutant> Subject::acceptedMutants(Counts &counts) {
     std::vector<uint8_t> text = textOf(*module);
     if (text == rightText)
       ++counts.equivalent;
-    else if (!isNew(text))
+    else if (!isNew(keyOf(text)))
       ++counts.repeated;
     else
       accepted.push_back({std::move(module), *what, kind});
@@ -169,32 +165,78 @@ std::vector<Subject::Mutant> Subject::acceptedMutants(Counts &counts) {
   return accepted;
 }
 
-void Subject::runMutant(Mutant &mutant, Counts &counts) {
-  auto compiled = compile(*mutant.module);
-  if (!compiled) {
-    consumeError(compiled.takeError());
+void Subject::runMutants(std::vector<Mutant> accepted, Counts &counts) {
+  llvm::shuffle(accepted.begin(), accepted.end(), random);
+  if (accepted.size() > settings.runs) {
+    counts.left = accepted.size() - settings.runs;
+    accepted.resize(settings.runs);
+  }
+  for (auto [number, mutant] : llvm::enumerate(accepted)) {
+    progress.detail(
+        fmt::format("mutant {} of {}, {} failed", number + 1, accepted.size(), counts.failed));
+    runMutant(mutant, settings.runsHere(number), counts);
+  }
+}
+
+std::optional<std::string> Subject::answer(StringRef kind, const Twine &about, bool here,
+                                           llvm::function_ref<std::string()> findOut) {
+  std::string key = (rightKey + ":" + kind + ":" + about).str();
+  std::optional<std::string> known = journal.find(key);
+  if (known || !here)
+    return known;
+  std::string found = findOut();
+  // What fails is found out again, to print it again.
+  if (found != kFailed)
+    journal.add(key, found);
+  return found;
+}
+
+/// `here`: else only the journal is asked.
+void Subject::runMutant(Mutant &mutant, bool here, Counts &counts) {
+  std::vector<uint8_t> codeObject;
+  auto compileMutant = [&]() -> std::string {
+    auto compiled = compile(*mutant.module);
+    if (!compiled) {
+      consumeError(compiled.takeError());
+      return kRejected;
+    }
+    codeObject = std::move(compiled->codeObject);
+    return keyOf(codeObject);
+  };
+  auto code = answer("code", keyOf(textOf(*mutant.module)), here, compileMutant);
+  if (!code) {
+    ++counts.left;
+  } else if (*code == kRejected) {
     ++counts.rejected;
     ++counts.byKind[mutant.kind].rejected;
     ++counts.byRule["code generation"];
-    return;
-  }
-  if (compiled->codeObject == right.codeObject) {
+  } else if (*code == rightKey) {
     ++counts.equivalent;
-    return;
-  }
-  if (!isNew(compiled->codeObject)) {
+  } else if (!isNew(*code)) {
     ++counts.repeated;
-    return;
+  } else {
+    auto verdict = answer("run", *code, here, [&] {
+      if (codeObject.empty()) // The journal knew it.
+        compileMutant();
+      return verdictOn(mutant, codeObject);
+    });
+    unsigned &count = !verdict             ? counts.left
+                      : *verdict == kSame  ? counts.same
+                      : *verdict == kOther ? counts.other
+                                           : counts.failed;
+    ++count;
+    counts.byKind[mutant.kind].failed += verdict == kFailed;
   }
-  auto outputs = runAll(*mutant.module, compiled->codeObject, settings, inputs);
-  if (outputs) {
-    ++(*outputs == expected ? counts.same : counts.other);
-    return;
-  }
-  ++counts.failed;
-  ++counts.byKind[mutant.kind].failed;
+}
+
+std::string Subject::verdictOn(const Mutant &mutant, ArrayRef<uint8_t> codeObject) {
+  auto outputs = runAll(*mutant.module, codeObject, settings, inputs);
+  if (outputs)
+    return *outputs == expected ? kSame : kOther;
+  llvm::errs() << "\n"; // A terminal may hold a line of progress.
   fail("accepted mutant fails (" + mutant.what + "): " + toString(outputs.takeError()));
   llvm::errs() << *mutant.module << '\n';
+  return kFailed;
 }
 
 /// The checks can't see a barrier that code generation forgets; the emulator must.
@@ -203,19 +245,26 @@ void Subject::leaveOutBarriers(Counts &counts) {
   std::iota(numbers.begin(), numbers.end(), 0);
   llvm::shuffle(numbers.begin(), numbers.end(), random);
   numbers.resize(std::min<size_t>(numbers.size(), settings.barriers));
-  for (int64_t number : numbers) {
+  for (auto [index, number] : llvm::enumerate(numbers)) {
+    progress.detail(fmt::format("barrier {} of {}", index + 1, numbers.size()));
+    auto verdict = answer("barrier", Twine(number), settings.runsHere(index),
+                          [&] { return verdictWithout(number); });
+    if (!verdict)
+      continue;
     ++counts.barriers;
-    auto compiled = compile(*placed, number);
-    auto outputs = compiled ? runAll(*placed, compiled->codeObject, settings, inputs, number)
-                            : llvm::Expected<std::vector<uint8_t>>(compiled.takeError());
-    if (!outputs) {
-      // A race, LDS nobody wrote, or a hang where the barrier guards the epoch word.
-      consumeError(outputs.takeError());
-      ++counts.caught;
-    } else {
-      ++(*outputs == expected ? counts.unneeded : counts.missed);
-    }
+    ++(*verdict == kCaught ? counts.caught : *verdict == kSame ? counts.unneeded : counts.missed);
   }
+}
+
+std::string Subject::verdictWithout(int64_t barrier) {
+  auto compiled = compile(*placed, barrier);
+  auto outputs = compiled ? runAll(*placed, compiled->codeObject, settings, inputs, barrier)
+                          : llvm::Expected<std::vector<uint8_t>>(compiled.takeError());
+  if (outputs)
+    return *outputs == expected ? kSame : kOther;
+  // A race, LDS nobody wrote, or a hang where the barrier guards the epoch word.
+  consumeError(outputs.takeError());
+  return kCaught;
 }
 
 } // namespace mono::test

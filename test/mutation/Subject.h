@@ -1,9 +1,11 @@
 // One right schedule, the mistakes put into it, and what became of them.
 #pragma once
 
+#include "models/tools/Progress.h"
 #include "test/mutation/Harness.h"
+#include "test/mutation/Journal.h"
 #include "test/mutation/Mutations.h"
-#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringSet.h"
 #include <map>
 
 namespace mono::test {
@@ -16,6 +18,10 @@ struct Settings {
   unsigned seeds = 8;      ///< runs of each besides the plain one
   unsigned launches = 3;   ///< of each run
   unsigned budget = 20;    ///< million wave instructions after which a run counts as hanging
+  /// Of the accepted mutants and of the barriers, number `part`, `part + parts`, ... are run here.
+  unsigned part = 0, parts = 1;
+
+  bool runsHere(size_t number) const { return number % parts == part; }
 };
 
 /// What became of the mutants of one kind.
@@ -29,7 +35,7 @@ struct Counts {
   unsigned rejected = 0;   ///< by the checks, the placement or code generation
   unsigned equivalent = 0; ///< accepted, and the kernel is that of the right schedule
   unsigned repeated = 0;   ///< accepted, and alike an earlier one
-  unsigned left = 0;       ///< accepted and not run
+  unsigned left = 0;       ///< accepted and not run: beyond Settings::runs, or in another part
   unsigned same = 0;       ///< ran, and computes what the right schedule does
   unsigned other = 0;      ///< ran, and computes something else, the same in every run
   unsigned failed = 0;     ///< ran, and hangs, races or differs from run to run
@@ -58,8 +64,11 @@ llvm::Expected<std::vector<uint8_t>> runAll(mlir::ModuleOp placed, llvm::ArrayRe
 
 class Subject {
 public:
-  Subject(mlir::ModuleOp bound, const Settings &settings)
-      : bound(bound), settings(settings), random(settings.seed) {}
+  /// Takes verdicts that `journal` has from there, and adds those it has not.
+  Subject(mlir::ModuleOp bound, const Settings &settings, Journal &journal,
+          tools::Progress &progress)
+      : bound(bound), settings(settings), journal(journal), progress(progress),
+        random(settings.seed) {}
 
   /// False if the schedule itself is wrong, after a message on stderr. Prints mutants that fail.
   bool run(Counts &counts);
@@ -73,18 +82,27 @@ private:
 
   bool fail(const llvm::Twine &message);
   std::vector<Mutant> acceptedMutants(Counts &counts);
-  void runMutant(Mutant &mutant, Counts &counts);
+  void runMutants(std::vector<Mutant> accepted, Counts &counts);
+  void runMutant(Mutant &mutant, bool here, Counts &counts);
+  std::string verdictOn(const Mutant &mutant, llvm::ArrayRef<uint8_t> codeObject);
   void leaveOutBarriers(Counts &counts);
-  bool isNew(llvm::ArrayRef<uint8_t> bytes);
+  std::string verdictWithout(int64_t barrier);
+  /// What the journal knows, else, if this is the part to do so, what `findOut` says.
+  std::optional<std::string> answer(llvm::StringRef kind, const llvm::Twine &about, bool here,
+                                    llvm::function_ref<std::string()> findOut);
+  bool isNew(llvm::StringRef key) { return seen.insert(key).second; }
 
   mlir::ModuleOp bound;
   const Settings &settings;
+  Journal &journal;
+  tools::Progress &progress;
   Random random;
   mlir::OwningOpRef<mlir::ModuleOp> placed; ///< the right one
   Compiled right;
+  std::string rightKey; ///< of its code object
   Inputs inputs;
   std::vector<uint8_t> expected;
-  llvm::DenseSet<uint64_t> seen; ///< hashes of placed modules and of code objects
+  llvm::StringSet<> seen; ///< keys of placed modules and of code objects
 };
 
 } // namespace mono::test
