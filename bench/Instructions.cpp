@@ -162,7 +162,7 @@ static constexpr InstructionRow kMatrix[] = {
     {"v_smfmac_i32_16x16x128_i8 v[32:35], v[4:7], v[8:15], v1", Mfma, 16 * 16 * 64, kMac},
 };
 
-// ---- memory: v[64:65] is a device address and v66 an LDS address, 16 bytes a lane -------------
+// ---- memory: v[64:65] is a device address and v66 an LDS address, 16 bytes per lane -------------
 
 static constexpr const char *kBytes = "B/s";
 

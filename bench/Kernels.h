@@ -21,8 +21,8 @@ llvm::Expected<std::vector<uint8_t>> mxfp4Kernel();
 
 /// Kernel `rate(out, n)`: n rounds of 32 times `instruction`, assembly text, in the denormal mode
 /// of the argument. It may read v0 to v31 (ordinary f32 numbers; v0 the work-item), the device
-/// address v[64:65] and the LDS address v66 of 16 bytes a lane, and write v32 to v63, vcc and these
-/// bytes. `out` has 4096 bytes a workgroup, and so has its LDS.
+/// address v[64:65] and the LDS address v66 of 16 bytes per lane, and write v32 to v63, vcc and
+/// these bytes. `out` has 4096 bytes per workgroup, and so has its LDS.
 llvm::Expected<std::vector<uint8_t>> instructionKernel(llvm::StringRef instruction,
                                                        bool flushesDenormals = false);
 

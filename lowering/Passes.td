@@ -25,7 +25,7 @@ def CheckPass : Pass<"mono-check-schedule", "::mlir::ModuleOp"> {
   let summary = "reject schedules that read out of bounds, hang, or read what nobody wrote";
   let description = [{
     On the bound schedule, over all tasks and ranks: every box lies inside its operand, region or
-    mailbox; every received element is posted exactly once a launch; program order and waits form no
+    mailbox; every received element is posted exactly once per launch; program order and waits form no
     circle, so nothing waits forever; no slot of a mailbox is written over before its readers are
     done, with ranks launches apart; outputs are stored completely and once, and nobody loads what
     another thread stores; a region is read only where its workgroup has written it, and no task has

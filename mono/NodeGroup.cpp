@@ -7,7 +7,7 @@ using namespace llvm;
 
 namespace mono::facade {
 
-/// What kernels may assume of the address of an operand: their widest access is 16 bytes a lane.
+/// What kernels may assume of the address of an operand: their widest access is 16 bytes per lane.
 static constexpr uint64_t kOperandAlignment = 16;
 
 NodeGroup::NodeGroup(std::shared_ptr<Node> node, Group made)

@@ -17,7 +17,7 @@ public:
                                                               const emu::Options &options = {});
   ~EmulatorNode();
 
-  /// One a rank; valid as long as the node.
+  /// One per rank; valid as long as the node.
   std::vector<Device *> devices() const;
   /// For statistics, which are the emulator's own.
   emu::Machine &machine();

@@ -10,7 +10,7 @@ namespace mono::gfx950 {
 inline constexpr unsigned xcds = 8, computeUnitsPerXcd = 32;
 inline constexpr unsigned computeUnits = xcds * computeUnitsPerXcd;
 
-/// A compute unit (CDNA4 ISA 4.3): SIMDs, and wave slots and 32-bit vector registers a lane of
+/// A compute unit (CDNA4 ISA 4.3): SIMDs, and wave slots and 32-bit vector registers per lane of
 /// each.
 inline constexpr unsigned simdsPerComputeUnit = 4, wavesPerSimd = 8, vgprsPerSimd = 512;
 inline constexpr unsigned wavesPerComputeUnit = simdsPerComputeUnit * wavesPerSimd;

@@ -133,7 +133,7 @@ public:
   llvm::Error enqueue(llvm::ArrayRef<StreamHandle> streams);
   /// What went wrong in launches that enqueue() started, for when their streams have ended: the
   /// waits that outlasted the budget of a watchdog build. Breaks the group as launch() does. Reads
-  /// 32 bytes a rank, or nothing when there is no watchdog.
+  /// 32 bytes per rank, or nothing when there is no watchdog.
   llvm::Error check();
 
 private:

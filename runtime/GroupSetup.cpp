@@ -33,7 +33,7 @@ static Error checkDevice(const Manifest &manifest, const DeviceProperties &devic
         "kernel '{}' needs {} resident workgroups, but the device has {} compute units",
         manifest.kernel, manifest.ctas, device.computeUnits);
   if (manifest.ldsBytes > device.ldsBytes)
-    return makeError("kernel '{}' needs {} bytes of LDS a workgroup, but the device has {}",
+    return makeError("kernel '{}' needs {} bytes of LDS per workgroup, but the device has {}",
                      manifest.kernel, manifest.ldsBytes, device.ldsBytes);
   return Error::success();
 }

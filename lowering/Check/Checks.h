@@ -39,7 +39,7 @@ mlir::LogicalResult checkIndexValues(const BoundSchedule &schedule);
 /// Every slice of a tensor lies inside it, for every task and rank.
 mlir::LogicalResult checkSlices(const BoundSchedule &schedule);
 
-/// Every received element is posted exactly once a launch, by somebody.
+/// Every received element is posted exactly once per launch, by somebody.
 mlir::LogicalResult checkCoverage(const BoundSchedule &schedule);
 
 /// No cycle in program order (each workgroup walks stages and tasks in order) and waits: a post

@@ -58,7 +58,7 @@ private:
     auto [earlier, later, element] = clash;
     InFlightDiagnostic diag = later.access->op->emitError()
                               << "expected every element of " << describe(mailbox.getResult())
-                              << " to be posted once a launch, but element ["
+                              << " to be posted once per launch, but element ["
                               << indexText(shape, element) << "] is posted again by task "
                               << later.task << " of stage '" << later.access->stage.getName()
                               << "' on rank " << later.rank;

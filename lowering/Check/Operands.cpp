@@ -86,7 +86,7 @@ private:
     auto [earlier, later, element] = clash;
     InFlightDiagnostic diag = later.access->op->emitError()
                               << "expected every element of " << describe(operand.getResult())
-                              << " to be stored once a launch, but element ["
+                              << " to be stored once per launch, but element ["
                               << indexText(shape, element) << "] is stored again by "
                               << taskText(later);
     diag.attachNote(earlier.access->op->getLoc()) << "stored before by " << taskText(earlier);

@@ -226,8 +226,8 @@ private:
     int64_t columns = shape.back();
     InFlightDiagnostic diag = later.access->op->emitError()
                               << "expected every row of " << describe(operand.getResult())
-                              << " to be scattered once a launch, but column " << element % columns
-                              << " of the row at place ["
+                              << " to be scattered once per launch, but column "
+                              << element % columns << " of the row at place ["
                               << indexText(shape.drop_back(), element / columns) << "] of "
                               << describe(mailbox()) << " is written again by " << taskText(later);
     diag.attachNote(earlier.access->op->getLoc()) << "written before by " << taskText(earlier)

@@ -15,8 +15,8 @@ constexpr int64_t largestDivisor(int64_t value, int64_t limit) {
   return 1;
 }
 
-/// Weight tiles (4 registers a lane each) a wavefront may have in flight: 8 KiB a wavefront, 64 KiB
-/// a workgroup cover the latency of memory twice over (about 32 KiB a compute unit) and leave
+/// Weight tiles (4 registers per lane each) a wavefront may have in flight: 8 KiB a wavefront, 64
+/// KiB a workgroup cover the latency of memory twice over (about 32 KiB a compute unit) and leave
 /// registers for a second stream and for what the activations go through.
 inline constexpr int64_t kMaxTilesInFlight = 8;
 

@@ -18,7 +18,7 @@ namespace mono {
 /// is read of a serves four times.
 static constexpr int64_t kMaxBlock = 4;
 
-/// Operands (4 registers a lane each) whose loads stand side by side.
+/// Operands (4 registers per lane each) whose loads stand side by side.
 static constexpr int64_t kMaxOperandsInFlight = 24;
 
 /// Rows and columns of a tile of the result: MFMA 16x16x32 is square.

@@ -52,7 +52,7 @@ struct ScaledStream {
   mlir::Value rowTile;                     ///< this wavefront's first row tile in its matrix
   mlir::Value depthOffset;                 ///< first column of the box
   mlir::Value codes, scales;               ///< ptr<1>: the operands
-  llvm::SmallVector<mlir::Value> groups;   ///< list of groups (i32): 64 entries, one a lane
+  llvm::SmallVector<mlir::Value> groups;   ///< list of groups (i32): 64 entries, one per lane
   llvm::SmallVector<mlir::Value> inFlight; ///< [window]: [rowTiles][pieces] vector<4xi32>,
                                            ///< [rowTiles] scales
 };

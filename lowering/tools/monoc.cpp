@@ -124,19 +124,12 @@ static Exit checkTogether() {
   return kGood;
 }
 
-/// A message about a file that would be written over; kGood when there is none.
-static Exit checkTargets(StringRef written, StringRef dependencies, ArrayRef<StringRef> sources) {
-  auto refuse = [](StringRef option, StringRef path) {
-    return fail(kUsage, option + ": expected another file than '" + path +
-                            "', which is read or written besides");
-  };
-  for (StringRef source : sources) {
-    if (mono::isSameFile(written, source))
-      return refuse("-o", written);
-    if (mono::isSameFile(dependencies, source))
-      return refuse("--depfile", dependencies);
-  }
-  return mono::isSameFile(dependencies, written) ? refuse("--depfile", dependencies) : kGood;
+/// A message about a file that would be written over and the status given; kGood when there is
+/// none.
+static Exit checkTargets(StringRef written, StringRef dependencies, ArrayRef<StringRef> sources,
+                         Exit status) {
+  Error error = mono::checkDistinct({{"-o", written}, {"--depfile", dependencies}}, sources);
+  return error ? fail(status, toString(std::move(error))) : kGood;
 }
 
 /// `attn_out_router.mlir` -> `attn_out_router.hsaco` in the current directory; text goes to stdout,
@@ -244,6 +237,16 @@ static Exit printRule(StringRef name) {
                           " (--explain lists them)");
 }
 
+/// --explain=RULE, or --explain RULE.
+static Exit explainRule() {
+  std::vector<std::string> names = files;
+  if (!explain.empty())
+    names.insert(names.begin(), explain);
+  if (names.size() > 1)
+    return fail(kUsage, "--explain: expected one rule, but got '" + join(names, "', '") + "'");
+  return printRule(names.empty() ? StringRef() : names.front());
+}
+
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions({&inputs, &outputs, &messages});
@@ -253,8 +256,8 @@ int main(int argc, char **argv) {
   if (!cl::ParseCommandLineOptions(
           argc, argv, "monoc: compiles a schedule file to a gfx950 code object\n", &errs()))
     return kUsage;
-  if (explain.getNumOccurrences()) // --explain=RULE, or --explain RULE
-    return printRule(explain.empty() && !files.empty() ? files.front() : explain);
+  if (explain.getNumOccurrences())
+    return explainRule();
   if (files.empty() || files.front().empty())
     return fail(kUsage, "expected a schedule file (monoc FILE, see --help)");
   if (files.size() > 1)
@@ -283,14 +286,14 @@ int main(int argc, char **argv) {
   const std::string path = output.empty() ? defaultOutput(schedule) : output;
   const ReportKind reportKind = report;
   const std::string written = options.checkOnly ? "" : path;
-  if (Exit status = checkTargets(written, dependencies, StringRef(schedule)))
+  if (Exit status = checkTargets(written, dependencies, StringRef(schedule), kUsage))
     return status;
   auto result = compileInput(schedule, options);
   if (!result)
     return fail(kWrongInput, toString(result.takeError()));
   auto imports =
       map_to_vector(result->imports, [](const auto &file) { return StringRef(file.path); });
-  if (Exit status = checkTargets(written, dependencies, imports))
+  if (Exit status = checkTargets(written, dependencies, imports, kWrongInput))
     return status;
   if (!dependencies.empty())
     if (Exit status = writeDependencies(dependencies, path, schedule, *result))

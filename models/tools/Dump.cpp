@@ -35,7 +35,7 @@ static Error checkSize(const Mailbox &mailbox) {
   constexpr uint64_t mostBytes = 64 << 20;
   if (mailbox.slotBytes() <= mostBytes)
     return Error::success();
-  return makeError("mailbox '{}': expected at most {} bytes a slot for --dump, but got {}",
+  return makeError("mailbox '{}': expected at most {} bytes per slot for --dump, but got {}",
                    mailbox.name, mostBytes, mailbox.slotBytes());
 }
 

@@ -119,7 +119,7 @@ public:
   }
 
   Expected<bool> run() {
-    if (options.common && none_of(pairs, [](const Pair &pair) { return pair.isInBoth(); }))
+    if (none_of(pairs, [](const Pair &pair) { return pair.isInBoth(); }))
       return makeError("no tensor of A is in B, too: nothing to compare");
     printMetadata();
     for (const Pair &pair : pairs)

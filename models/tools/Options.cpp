@@ -263,6 +263,9 @@ Expected<RunOptions> convert(const CommandLine &line) {
       return error;
   if (Error error = checkTogether(line, options))
     return error;
+  if (Error error =
+          checkDistinct(options.targets(), {options.file, options.inputs, options.goldenCase}))
+    return error;
   return options;
 }
 

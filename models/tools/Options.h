@@ -1,6 +1,8 @@
 // The command line of monorun as plain values.
 #pragma once
 
+#include "lowering/Targets.h"
+
 #include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
@@ -54,6 +56,10 @@ struct RunOptions {
 
   /// STAGE:TASK behind which the run stops for `dump`; empty: nowhere.
   llvm::StringRef dumpPlace() const;
+  /// The files that the run writes.
+  std::vector<Target> targets() const {
+    return {{"--outputs", outputs}, {"--dump-to", dumpFile}, {"--trace", trace}};
+  }
   /// Whether the code object must say which task begins.
   bool wantsMarkers() const { return !trace.empty() || !breakAt.empty() || !dumpPlace().empty(); }
 };

@@ -1,7 +1,6 @@
 // Parameters, code object, problem and names of a run.
 #include "models/tools/Plan.h"
 
-#include "lowering/Targets.h"
 #include "models/Registry.h"
 #include "models/tools/Source.h"
 
@@ -94,24 +93,8 @@ Error checkTraceTarget(const std::string &path) {
   return code ? makeError("can't write '{}': {}", path, code.message()) : Error::success();
 }
 
-/// What is written is nothing that is read, and one thing.
-Error checkDistinct(const RunOptions &options) {
-  std::vector<StringRef> others = {options.file, options.inputs, options.goldenCase};
-  for (auto [option, path] : {std::pair<StringRef, StringRef>{"--outputs", options.outputs},
-                              {"--dump-to", options.dumpFile},
-                              {"--trace", options.trace}}) {
-    if (llvm::any_of(others, [&](StringRef other) { return isSameFile(path, other); }))
-      return makeError("{}: expected another file than '{}', which is read or written besides",
-                       option, path);
-    others.push_back(path);
-  }
-  return Error::success();
-}
-
 /// What will be written after the run can be written, as far as one can tell before.
 Error checkTargets(const RunOptions &options) {
-  if (Error error = checkDistinct(options))
-    return error;
   for (const std::string &path : {options.outputs, options.dumpFile})
     if (!path.empty())
       if (Error error = checkSafetensorsTarget(path))
@@ -130,11 +113,13 @@ Expected<Plan> makePlan(const RunOptions &options) {
   Expected<models::Params> params = parameters(options, *golden);
   if (!params)
     return params.takeError();
-  Expected<std::vector<uint8_t>> codeObject =
-      loadSource(options.file, *params, options.wantsMarkers());
-  if (!codeObject)
-    return codeObject.takeError();
-  Expected<Manifest> manifest = readManifest(*codeObject);
+  Expected<Source> source = loadSource(options.file, *params, options.wantsMarkers());
+  if (!source)
+    return source.takeError();
+  std::vector<StringRef> imports(source->imports.begin(), source->imports.end());
+  if (Error error = checkDistinct(options.targets(), imports))
+    return error;
+  Expected<Manifest> manifest = readManifest(source->codeObject);
   if (!manifest)
     return addContext(manifest.takeError(), options.file);
   if (options.ranks && *options.ranks != manifest->ranks)
@@ -148,7 +133,8 @@ Expected<Plan> makePlan(const RunOptions &options) {
   Expected<Dump> dump = Dump::plan(options, *manifest);
   if (!dump)
     return dump.takeError();
-  return Plan{std::move(*codeObject), std::move(*manifest), std::move(*problem), std::move(*dump)};
+  return Plan{std::move(source->codeObject), std::move(*manifest), std::move(*problem),
+              std::move(*dump)};
 }
 
 } // namespace mono::tools

@@ -28,7 +28,7 @@ static Error checkParams(ArrayRef<uint8_t> codeObject, const models::Params &par
   return Error::success();
 }
 
-static Expected<std::vector<uint8_t>> readCodeObject(StringRef file, const models::Params &params) {
+static Expected<Source> readCodeObject(StringRef file, const models::Params &params) {
   Expected<std::unique_ptr<MemoryBuffer>> buffer = readFile(file);
   if (!buffer)
     return buffer.takeError();
@@ -36,23 +36,28 @@ static Expected<std::vector<uint8_t>> readCodeObject(StringRef file, const model
   std::vector<uint8_t> bytes(text.bytes_begin(), text.bytes_end());
   if (Error error = checkParams(bytes, params))
     return addContext(std::move(error), file);
-  return bytes;
+  return Source{std::move(bytes), {}};
 }
 
-static Expected<std::vector<uint8_t>> compileSchedule(StringRef file, const models::Params &params,
-                                                      bool markers) {
+static Expected<Source> compileSchedule(StringRef file, const models::Params &params,
+                                        bool markers) {
 #ifdef MONO_HAVE_COMPILER
   CompileOptions options;
   options.params = params;
   options.markers = markers;
-  return compileFile(file, options);
+  Expected<CompileResult> result = compile(file, options);
+  if (!result)
+    return result.takeError();
+  Source source{std::move(result->output), {}};
+  for (const ImportedFile &import : result->imports)
+    source.imports.push_back(import.path);
+  return source;
 #else
   return makeError("{}: this build has no compiler, expected FILE.hsaco", file);
 #endif
 }
 
-Expected<std::vector<uint8_t>> loadSource(StringRef file, const models::Params &params,
-                                          bool markers) {
+Expected<Source> loadSource(StringRef file, const models::Params &params, bool markers) {
   if (file.ends_with(".hsaco"))
     return readCodeObject(file, params);
   if (file.ends_with(".mlir"))

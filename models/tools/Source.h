@@ -10,10 +10,14 @@
 
 namespace mono::tools {
 
+struct Source {
+  std::vector<uint8_t> codeObject;
+  std::vector<std::string> imports; ///< files that were read besides FILE
+};
+
 /// The code object of FILE.mlir under these parameters, or the bytes of FILE.hsaco, whose
 /// parameters must then agree with `params`. `markers`: compile with CompileOptions::markers.
 /// Errors name the file.
-llvm::Expected<std::vector<uint8_t>> loadSource(llvm::StringRef file, const models::Params &params,
-                                                bool markers);
+llvm::Expected<Source> loadSource(llvm::StringRef file, const models::Params &params, bool markers);
 
 } // namespace mono::tools

@@ -118,7 +118,7 @@ static void printKernel(raw_ostream &out, const Group &group, const RunTime &tim
 
 static void printOccupancy(raw_ostream &out, const emu::Occupancy &occupancy) {
   out << fmt::format(
-             "{} waves a SIMD ({} workgroups a compute unit), limited by {}; room for {} by "
+             "{} waves per SIMD ({} workgroups per compute unit), limited by {}; room for {} by "
              "threads, {} by VGPRs",
              occupancy.waves(), occupancy.workgroups(), occupancy.limits(), occupancy.byWaveSlots,
              occupancy.byVgprs)

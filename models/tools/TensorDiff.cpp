@@ -43,9 +43,7 @@ private:
     left = elementValue(a.dtype, codeA);
     right = elementValue(b.dtype, codeB);
     bool areNans = std::isnan(left) && std::isnan(right);
-    bool isSame = a.dtype == b.dtype ? std::memcmp(codeA, codeB, dtypeBytes(a.dtype)) == 0
-                                     : areNans || left == right;
-    if (isSame)
+    if (isSame(codeA, codeB))
       return;
     if (diff.differing++ == 0)
       diff.first = number;
@@ -54,6 +52,16 @@ private:
     measure(left, right);
     if (a.dtype == b.dtype && isFloat(a.dtype) && !std::isnan(left) && !std::isnan(right))
       measureUlp(floatOrder(a.dtype, codeA), floatOrder(b.dtype, codeB));
+  }
+
+  bool isSame(const uint8_t *codeA, const uint8_t *codeB) const {
+    if (a.dtype == b.dtype)
+      return std::memcmp(codeA, codeB, dtypeBytes(a.dtype)) == 0;
+    // Not as doubles, which have no room for all integers.
+    if (!isFloat(a.dtype))
+      return formatElement(a.dtype, codeA) == formatElement(b.dtype, codeB);
+    double left = elementValue(a.dtype, codeA), right = elementValue(b.dtype, codeB);
+    return left == right || (std::isnan(left) && std::isnan(right));
   }
 
   void measure(double left, double right) {

@@ -197,7 +197,7 @@ public:
   /// than the segment is accepted if the metadata say the rest is hidden arguments, which are then
   /// filled in; any other size is an error. Errors: bad launch parameters, and everything the
   /// checks find, as text with rank, workgroup, wave, pc and disassembly. `ends`, if given,
-  /// receives one a launch.
+  /// receives one per launch.
   llvm::Error run(llvm::ArrayRef<Launch> launches, std::vector<LaunchEnd> *ends = nullptr);
 
   /// The 8-byte word at `address`, a multiple of 8, as it is now; 0 if there is none. Only for

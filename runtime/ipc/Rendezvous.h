@@ -61,7 +61,7 @@ private:
                    Deadline limit) const;
 
   RendezvousOptions options;
-  /// Of the root one a rank, its own empty; of a leaf only [0], the root.
+  /// Of the root one per rank, its own empty; of a leaf only [0], the root.
   std::vector<Socket> peers;
   uint32_t round = 0;
   std::string broken; ///< why nothing works any more

@@ -223,7 +223,7 @@ TEST_F(Dump, TakesNoMailboxesOfAnySize) {
   std::string box = "slots(2) [2, 8] : f32";
   schedule =
       put("large.mlir", text.replace(text.find(box), box.size(), "slots(2) [2097153, 8] : f32"));
-  fails(1, "mailbox 'box': expected at most 67108864 bytes a slot for --dump, but got 134217792",
+  fails(1, "mailbox 'box': expected at most 67108864 bytes per slot for --dump, but got 134217792",
         {"--dump=box"});
 }
 

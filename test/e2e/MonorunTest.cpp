@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <filesystem>
 
 using namespace mono;
 using namespace mono::test;
@@ -111,12 +112,28 @@ TEST_F(Monorun, WhatIsReadIsNotWrittenOver) {
   auto refuses = [&](const std::string &option, const std::string &target,
                      std::vector<std::string> arguments) {
     arguments.push_back(option + "=" + target);
-    fails(1, option + ": expected another file than '" + target + "', which is read or written",
+    fails(2, option + ": expected another file than '" + target + "', which is read or written",
           arguments);
   };
   refuses("--outputs", exchange(), {exchange(), "--inputs=" + in});
   refuses("--trace", in, {exchange(), "--inputs=" + in});
   refuses("--trace", same, {exchange(), "--inputs=" + in, "--outputs=" + trace});
+  // Through a link to a file that is not there yet.
+  std::string link = path("link");
+  std::filesystem::create_symlink("t", link);
+  refuses("--trace", link, {exchange(), "--inputs=" + in, "--outputs=" + trace});
+  // What a schedule imports is known when it has been compiled.
+  std::string library = put("library.mlir", ""), importer = put("importer.mlir", R"(
+    mono.import "library.mlir"
+    mono.schedule @s target("gfx950") grid(1 x 64) {
+      %y = mono.operand "y" write [64] : f32
+      mono.stage "s" (%t) tasks [1] base [0] {
+        %x = arith.constant dense<1.0> : tensor<64xf32>
+        mono.store %x, %y[0] : tensor<64xf32>
+      }
+    })");
+  fails(1, "--outputs: expected another file than '" + library + "', which is read",
+        {importer, "--outputs=" + library});
 }
 
 /// The name is as long as a name may be, that of the temporary file longer.
@@ -309,7 +326,7 @@ TEST_F(Monorun, StatsAreText) {
   ASSERT_EQ(result.status, 0) << result.err;
   for (const char *part : {"kernel exchange: 2 ranks of 4 workgroups of 64 threads", "\n1 launch, ",
                            "wave instructions", "bytes by memory level", "LDS (modelled)",
-                           "8 waves a SIMD (32 workgroups a compute unit), limited by threads",
+                           "8 waves per SIMD (32 workgroups per compute unit), limited by threads",
                            "bytes read", "peer mailboxes of other ranks"})
     EXPECT_NE(result.out.find(part), std::string::npos) << part << " in " << result.out;
 }

@@ -32,7 +32,8 @@ TEST(Residency, WavefrontsOfAWorkgroup) {
             "threads has 33");
 }
 
-// 512 registers a lane, shared by the wavefronts of a SIMD: 1 of 512, 2 of 256, 3 of 168, 4 of 128.
+// 512 registers per lane, shared by the wavefronts of a SIMD: 1 of 512, 2 of 256, 3 of 168, 4 of
+// 128.
 TEST(Residency, RegistersAreSharedByTheWavefrontsOfASimd) {
   EXPECT_EQ(check(512, {256, 256, 0}), "");
   EXPECT_EQ(check(256, {256, 512, 0}), "");

@@ -169,13 +169,13 @@ TEST_F(WeightOperandsTest, ExpertsOfARank) {
     CheckpointTensor gate = tensors.expert(expert, Projection::Gate);
     CheckpointTensor up = tensors.expert(expert, Projection::Up);
     CheckpointTensor down = tensors.expert(expert, Projection::Down);
-    // Rank 1 has units 64 to 127; 32 bytes a row. Unit 64 + 21 is in the second group of 16.
+    // Rank 1 has units 64 to 127; 32 bytes per row. Unit 64 + 21 is in the second group of 16.
     std::vector<uint8_t> gateUp = bytes(1, "w_gate_up", expert);
     EXPECT_EQ(gateUp[(32 + 5) * 32 + 9], expectedByte(gate, 64 + 21, 9));
     EXPECT_EQ(gateUp[(32 + 16 + 5) * 32 + 9], expectedByte(up, 64 + 21, 9));
     // 32 bytes of 64 a row.
     EXPECT_EQ(bytes(1, "w_down", expert)[63 * 32 + 31], expectedByte(down, 63, 63));
-    // Scales: 2 a row of gate and up; 4 a row of down, 2 of them the rank's.
+    // Scales: 2 per row of gate and up; 4 per row of down, 2 of them the rank's.
     CheckpointTensor upScale = tensors.expertScale(expert, Projection::Up);
     EXPECT_EQ(bytes(1, "w_gate_up_scale", expert)[(32 + 16 + 5) * 2 + 1],
               expectedByte(upScale, 64 + 21, 1));

@@ -81,7 +81,8 @@ int dppSourceLane(unsigned ctrl, unsigned lane) {
 
 namespace {
 
-/// Source lanes of every control, so that the switch above runs once a process and not once a lane.
+/// Source lanes of every control, so that the switch above runs once per process and not once per
+/// lane.
 struct ControlTable {
   static constexpr unsigned count = 512; // dpp_ctrl has 9 bits; undefined ones have no source
   uint8_t source[count][Wave::lanes];    // 0 where there is none

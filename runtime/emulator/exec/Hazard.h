@@ -30,7 +30,7 @@ struct HazardTraits {
   uint8_t rows = 0;     ///< of an MFMA: 4, 16 or 32
 };
 
-/// Traits of every name of a program; built once a launch.
+/// Traits of every name of a program; built once per launch.
 class HazardTable {
 public:
   explicit HazardTable(const Program &program);

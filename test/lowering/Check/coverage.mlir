@@ -121,7 +121,7 @@ mono.schedule @second_half_never_posted target("gfx950") grid(4 x 64) {
 
 // -----
 
-// Half a column too narrow: 62 of 64 words a row.
+// Half a column too narrow: 62 of 64 words per row.
 mono.schedule @posted_box_too_narrow target("gfx950") grid(4 x 64) {
   %a = mono.operand "a" read [4, 62] : f32
   // expected-note @below {{the mailbox is declared here}}
@@ -163,7 +163,7 @@ mono.schedule @two_tasks_post_one_row target("gfx950") grid(4 x 64) {
   %m = mono.mailbox "m" tagged scope(device) slots(1) [4, 64] : f32
   mono.stage "post" (%t) tasks [4] base [0] {
     %v = mono.load %a[0] [64] : tensor<64xf32>
-    // expected-error @below {{expected every element of mailbox 'm' to be posted once a launch, but element [0, 0] is posted again by task 1 of stage 'post' on rank 0}}
+    // expected-error @below {{expected every element of mailbox 'm' to be posted once per launch, but element [0, 0] is posted again by task 1 of stage 'post' on rank 0}}
     // expected-note @below {{posted before here by task 0 on rank 0}}
     mono.post %v to %m[%t floordiv 2, 0] : tensor<64xf32>
   }
@@ -197,7 +197,7 @@ mono.schedule @ranks_collide target("gfx950") grid(4 x 64) {
   %m = mono.mailbox "m" tagged scope(peers) slots(2) [2, 64] : f32
   mono.stage "post" (%t) tasks [1] base [0] {
     %v = mono.load %a[0] [64] : tensor<64xf32>
-    // expected-error @below {{expected every element of mailbox 'm' to be posted once a launch, but element [0, 0] is posted again by task 0 of stage 'post' on rank 1}}
+    // expected-error @below {{expected every element of mailbox 'm' to be posted once per launch, but element [0, 0] is posted again by task 0 of stage 'post' on rank 1}}
     // expected-note @below {{posted before here by task 0 on rank 0}}
     mono.post %v to %m[0, 0] : tensor<64xf32>
   }

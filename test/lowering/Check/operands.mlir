@@ -53,7 +53,7 @@ mono.schedule @stored_by_every_task target("gfx950") grid(4 x 64) {
   %y = mono.operand "y" write [64] : f32
   mono.stage "s" (%t) tasks [4] base [0] {
     %v = arith.constant dense<0.0> : tensor<64xf32>
-    // expected-error @below {{expected every element of operand 'y' to be stored once a launch, but element [0] is stored again by task 1 of stage 's' on workgroup 1}}
+    // expected-error @below {{expected every element of operand 'y' to be stored once per launch, but element [0] is stored again by task 1 of stage 's' on workgroup 1}}
     // expected-note @below {{stored before by task 0 of stage 's' on workgroup 0}}
     mono.store %v, %y[0] : tensor<64xf32>
   }

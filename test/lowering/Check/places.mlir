@@ -247,7 +247,7 @@ mono.schedule @place_taken_twice target("gfx950") grid(4 x 64) {
   mono.stage "put" (%t) tasks [3] base [0] {
     %p = mono.receive %places[%t mod 2] [1] : tensor<1xi32>
     %v = arith.constant dense<1.0> : tensor<1x64xbf16>
-    // expected-error @below {{expected every row of operand 'cache' to be scattered once a launch, but column 0 of the row at place [0] of mailbox 'places' is written again by task 2 of stage 'put' on workgroup 2}}
+    // expected-error @below {{expected every row of operand 'cache' to be scattered once per launch, but column 0 of the row at place [0] of mailbox 'places' is written again by task 2 of stage 'put' on workgroup 2}}
     // expected-note @below {{written before by task 0 of stage 'put' on workgroup 0; let every task receive places of its own}}
     mono.scatter %v, %cache[0] at %p : tensor<1x64xbf16>, tensor<1xi32>
   }

@@ -174,6 +174,8 @@ TEST_F(Monodiff, LeavesOutWhatOneFileHas) {
   // Nothing is right because nothing was compared.
   fails(MONODIFF, 2, "monodiff: error: no tensor of A is in B, too: nothing to compare",
         {a, file("d", {bf16("z", {1}, {0})}), "--common"});
+  fails(MONODIFF, 2, "nothing to compare", {a, file("d", {bf16("z", {1}, {0})})});
+  fails(MONODIFF, 2, "nothing to compare", {file("e", {}), file("f", {})});
 }
 
 /// (3, 4) has the length 5, and the bf16 after 4 is 2^-5 off: 6.25e-3.
@@ -217,6 +219,10 @@ TEST_F(Monodiff, IntegersAreEqualWithinABar) {
   finds(0, " good\n", {narrow, wide, "--bar=1"});
   finds(1, " bad\n", {narrow, other, "--bar=1"});
   finds(1, "1 of 1 tensors differ", {narrow, wide});
+  // 2^53 and 2^53 + 1 are one double.
+  std::string even = file("e", {{"i", DType::I64, {1}, {0, 0, 0, 0, 0, 0, 32, 0}}});
+  std::string odd = file("f", {{"i", DType::U64, {1}, {1, 0, 0, 0, 0, 0, 32, 0}}});
+  finds(1, " bad\n", {even, odd, "--bar=1"});
   std::string real = file("d", {f64("i", {1}, {-1})});
   EXPECT_EQ(line("\n" + diff(1, {narrow, real, "--bar=1"}), "i"),
             "i I32 [1] in A, but F64 [1] in B");

@@ -219,8 +219,8 @@ Transposed transposeRead(const std::string &op, unsigned dwords, unsigned laneBy
 
 } // namespace
 
-/// 4 rows (K) of 16 halves, 32 bytes a row: with consecutive lane addresses, lane l of a group gets
-/// column l, the rows in order.
+/// 4 rows (K) of 16 halves, 32 bytes per row: with consecutive lane addresses, lane l of a group
+/// gets column l, the rows in order.
 TEST(Ds, TransposeReadB16) {
   Transposed t = transposeRead("ds_read_b64_tr_b16", 2, 8);
   for (unsigned lane = 0; lane < 64; ++lane)
@@ -236,14 +236,14 @@ TEST(Ds, TransposeReadB8) {
       EXPECT_EQ(t.bits(lane, 8 * row, 8),
                 t.ldsBits(lane / 16 * 128 + row * 16, 8 * (lane % 16), 8));
 }
-/// 16 rows of 16 nibbles, 8 bytes a row.
+/// 16 rows of 16 nibbles, 8 bytes per row.
 TEST(Ds, TransposeReadB4) {
   Transposed t = transposeRead("ds_read_b64_tr_b4", 2, 8);
   for (unsigned lane = 0; lane < 64; ++lane)
     for (unsigned row = 0; row < 16; ++row)
       EXPECT_EQ(t.bits(lane, 4 * row, 4), t.ldsBits(lane / 16 * 128 + row * 8, 4 * (lane % 16), 4));
 }
-/// 16 rows of 16 six-bit items, 12 bytes a row.
+/// 16 rows of 16 six-bit items, 12 bytes per row.
 TEST(Ds, TransposeReadB6) {
   Transposed t = transposeRead("ds_read_b96_tr_b6", 3, 12);
   for (unsigned lane = 0; lane < 64; ++lane)

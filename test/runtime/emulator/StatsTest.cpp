@@ -16,7 +16,7 @@ Options countingOptions() {
   return options;
 }
 
-/// Modelled conflict cycles of one wave that writes `element` bytes a lane at lane * `stride` and
+/// Modelled conflict cycles of one wave that writes `element` bytes per lane at lane * `stride` and
 /// reads them again; halved, as both take the same.
 uint64_t conflictsOf(const std::string &element, unsigned stride) {
   const std::string data = element == "32" ? "v4" : element == "64" ? "v[4:5]" : "v[4:7]";
@@ -179,7 +179,7 @@ TEST(Stats, ConflictsAreCountedOnlyOnDemand) {
   EXPECT_EQ(m.machine.stats(0).ldsBankConflicts, 0u);
 }
 
-/// gfx950: 8 waves and 512 registers a SIMD, 128 granules of 1280 bytes of LDS.
+/// gfx950: 8 waves and 512 registers per SIMD, 128 granules of 1280 bytes of LDS.
 TEST(Stats, Occupancy) {
   auto check = [](unsigned vgprs, uint64_t lds, unsigned items, unsigned workgroups, double waves,
                   const char *limits) {
@@ -191,7 +191,7 @@ TEST(Stats, Occupancy) {
   check(64, 0, 64, 32, 8, "threads,vgprs");
   check(32, 0, 256, 8, 8, "threads");
   check(72, 0, 256, 7, 7, "vgprs");
-  check(168, 0, 512, 1, 2, "vgprs"); // 3 waves a SIMD are 12, but workgroups have 8
+  check(168, 0, 512, 1, 2, "vgprs"); // 3 waves per SIMD are 12, but workgroups have 8
   check(512, 0, 64, 4, 1, "vgprs");
   check(512, 0, 512, 0, 0, "vgprs");
   check(64, 81920, 512, 2, 4, "lds");
