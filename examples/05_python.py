@@ -7,7 +7,8 @@ import sys
 import mono
 
 if len(sys.argv) > 1:
-    sys.exit("usage: 05_python.py")
+    print("usage: 05_python.py", file=sys.stderr)
+    sys.exit(2)
 
 schedule = pathlib.Path(__file__).with_name("06_all_reduce.mlir")
 kernel = mono.compile(schedule, params={"R": 2})

@@ -9,7 +9,8 @@ import sys
 import mono
 
 if len(sys.argv) > 1:
-    sys.exit("usage: 07_gelu_mlp.py")
+    print("usage: 07_gelu_mlp.py", file=sys.stderr)
+    sys.exit(2)
 
 S, TP, HIDDEN, MLP, BLOCK = 3, 2, 256, 512, 128
 UNITS = MLP // TP

@@ -8,7 +8,8 @@ import sys
 import mono
 
 if len(sys.argv) > 1:
-    sys.exit("usage: 08_rms_over_ranks.py")
+    print("usage: 08_rms_over_ranks.py", file=sys.stderr)
+    sys.exit(2)
 
 S, TP, OWN = 4, 2, 256
 schedule = pathlib.Path(__file__).with_name("08_rms_over_ranks.mlir")

@@ -27,14 +27,11 @@ static Error checkDevice(const Manifest &manifest, const DeviceProperties &devic
   if (device.arch != manifest.target)
     return makeError("kernel '{}' is for chip {}, but the device is {} ({})", manifest.kernel,
                      manifest.target, device.arch, device.name);
-  // One workgroup a compute unit is what the schedule counts on: it waits for all the others.
+  // One workgroup per compute unit is what the schedule counts on: it waits for all the others.
   if (manifest.ctas > device.computeUnits)
     return makeError(
         "kernel '{}' needs {} resident workgroups, but the device has {} compute units",
         manifest.kernel, manifest.ctas, device.computeUnits);
-  if (manifest.ldsBytes > device.ldsBytes)
-    return makeError("kernel '{}' needs {} bytes of LDS per workgroup, but the device has {}",
-                     manifest.kernel, manifest.ldsBytes, device.ldsBytes);
   return Error::success();
 }
 

@@ -224,7 +224,7 @@ Error checkTogether(const CommandLine &line, const RunOptions &options) {
 
 Expected<RunOptions> convert(const CommandLine &line) {
   RunOptions options;
-  if (line.files.size() != 1)
+  if (line.files.size() != 1 || line.files.front().empty())
     return makeError("expected one FILE.mlir or FILE.hsaco to run, but got {} (see --help)",
                      line.files.size());
   options.file = line.files.front();

@@ -51,7 +51,13 @@ Expected<bool> run(const CommandLine &line) {
        b = mono::SafetensorsFile::open(line.files[1]);
   if (!a || !b)
     return joinErrors(a ? Error::success() : a.takeError(), b ? Error::success() : b.takeError());
-  return mono::tools::diffFiles(outs(), *a, *b, *options);
+  Expected<bool> same = mono::tools::diffFiles(outs(), *a, *b, *options);
+  outs().flush();
+  if (!same || !outs().has_error())
+    return same;
+  std::string reason = outs().error().message();
+  outs().clear_error(); // an error nobody saw ends the process, with the status of a difference
+  return mono::makeError("can't write to stdout: {}", reason);
 }
 
 DiffStatus statusOf(Expected<bool> same) {

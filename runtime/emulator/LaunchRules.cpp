@@ -27,7 +27,7 @@ llvm::Error checkShape(const KernelInfo &kernel, const std::array<uint32_t, 3> &
       b[0] > limit || b[1] > limit || b[2] > limit || uint64_t(b[0]) * b[1] * b[2] > limit;
   if (tooLarge)
     return makeError(
-        "kernel '{}': expected at most {} work-items a workgroup, but got {} x {} x {}",
+        "kernel '{}': expected at most {} work-items per workgroup, but got {} x {} x {}",
         kernel.name, limit, b[0], b[1], b[2]);
   for (unsigned d = 0; d < 3; ++d)
     if (remainder[d] >= b[d] && remainder[d] != 0)

@@ -182,8 +182,9 @@ llvm::Expected<Allocation *> AddressSpace::allocate(unsigned rank, uint64_t byte
     return makeError("allocation '{}': expected at least 1 byte, but got 0", name);
   RankMemory &memory = perRank[rank];
   if (bytes > bytesPerRank - memory.used)
-    return makeError("allocation '{}': {} bytes asked, but rank {} has {} of {} bytes left", name,
-                     bytes, rank, bytesPerRank - memory.used, bytesPerRank);
+    return makeError("allocation '{}': expected at most {} bytes, what rank {} has left of {}, but "
+                     "got {}",
+                     name, bytesPerRank - memory.used, rank, bytesPerRank, bytes);
   const bool isLaunch = part == Part::Launch;
   const uint64_t window = windowOf(rank), begin = window + (isLaunch ? launchPart : 0),
                  end = window + (isLaunch ? windowBytes : launchPart);
@@ -192,8 +193,9 @@ llvm::Expected<Allocation *> AddressSpace::allocate(unsigned rank, uint64_t byte
   if (!base)
     base = findRoom(memory, begin, end, bytes);
   if (!base)
-    return makeError("allocation '{}': rank {} has no {} free addresses in a row", name, rank,
-                     bytes);
+    return makeError("allocation '{}': expected {} free addresses in a row, but rank {} has fewer; "
+                     "free what lies between",
+                     name, bytes, rank);
   auto allocation = std::make_unique<Allocation>(rank, *base, bytes, name.str(), kind);
   if (!allocation->isBacked())
     return makeError("allocation '{}': the host has no {} bytes of memory", name, bytes);

@@ -54,8 +54,12 @@ public:
       uint64_t start = address & ~(cacheLineBytes - 1);
       if (start != line && !flush())
         return false;
+      // Mapped host memory begins anywhere, so that one line may hold two allocations.
+      if (!(allocation && allocation->contains(address, 1)) && !enter(address))
+        return false;
+      if (allocation)
+        next = std::min(next, allocation->base + allocation->size);
       line = start;
-      inside = address;
       mask = mask | ByteMask::range(unsigned(address - start), unsigned(next - address));
       address = next;
     }
@@ -67,12 +71,10 @@ public:
     if (!mask.any())
       return true;
     bool good = true;
-    if (!allocation || !allocation->contains(inside, 1))
-      good = enter();
-    if (allocation && good) {
+    if (allocation) {
       Stripe &stripe = race.stripe[line >> 12 & (stripes - 1)];
       std::lock_guard guard(stripe.lock);
-      good = record(shadow[lineIn(*allocation, inside)], stripe);
+      good = record(shadow[lineIn(*allocation, line)], stripe);
     }
     mask = {};
     return good;
@@ -84,9 +86,12 @@ private:
     return bytes <= 8 && std::has_single_bit(bytes) && address % bytes == 0;
   }
 
-  /// False, with the wave at fault, if there is no shadow of the allocation.
-  bool enter() {
-    allocation = race.memory.find(inside);
+  /// Turns to the allocation at `address`. False, with the wave at fault, if there is no shadow of
+  /// it, or after a race before.
+  bool enter(uint64_t address) {
+    if (!flush())
+      return false;
+    allocation = race.memory.find(address);
     shadow = allocation ? race.shadowOf(*allocation) : nullptr;
     if (allocation && !shadow)
       wave.fault(fmt::format("the host has no memory to check '{}' ({} bytes) for races; without "
@@ -207,7 +212,7 @@ private:
   RaceOrder::Node ownRelease = 0, lastAcquired = 0;
   const Allocation *allocation = nullptr;
   ShadowLine *shadow = nullptr;
-  uint64_t line = 0, inside = 0; ///< `inside`: an address of the line that is accessed
+  uint64_t line = 0; ///< of the run
   ByteMask mask;
 };
 

@@ -63,12 +63,14 @@ static hipError_t checkBox(uint64_t width, uint64_t height, uint64_t depth, uint
                            uint64_t slice) {
   if (height > 1 || depth > 1) {
     if (width > pitch)
-      return fail(hipErrorInvalidPitchValue, "rows of {} bytes with a pitch of {} bytes", width,
+      return fail(hipErrorInvalidPitchValue,
+                  "expected a pitch of at least {} bytes, those of a row, but got {}", width,
                   pitch);
     if (depth > 1 && span(width, height, 1, pitch, 0) > slice)
       return fail(hipErrorInvalidValue,
-                  "{} rows of {} bytes, {} bytes apart, in slices of {} bytes", height, width,
-                  pitch, slice);
+                  "expected slices of at least {} bytes for {} rows of {} bytes, {} bytes apart, "
+                  "but got {}",
+                  span(width, height, 1, pitch, 0), height, width, pitch, slice);
   }
   return hipSuccess;
 }

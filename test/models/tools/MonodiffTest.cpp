@@ -285,6 +285,13 @@ TEST_F(Monodiff, BadInputIsStatusTwo) {
           {good, good, std::string("--bar=") + bar});
 }
 
+/// What is not told is no difference.
+TEST_F(Monodiff, AFullDiskIsStatusTwo) {
+  std::string same = file("a", {bf16("x", {1}, {0})});
+  fails("/bin/sh", 2, "monodiff: error: can't write to stdout: No space left on device",
+        {"-c", std::string(MONODIFF) + " " + same + " " + same + " > /dev/full"});
+}
+
 TEST_F(Monodiff, ComparesWhatBothHaveForAllRanks) {
   std::string a = file("a", {bf16("rank0/x", {1}, {2}), bf16("x", {1}, {1})});
   std::string b = file("b", {bf16("rank0/x", {1}, {2}), bf16("x", {1}, {9})});

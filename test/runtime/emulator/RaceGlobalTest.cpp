@@ -204,7 +204,6 @@ TEST(RaceGlobal, BytesCountNotDwords) {
   EXPECT_NE(text("1").find("this plain write and the plain write"), std::string::npos);
 }
 
-/// A workgroup may not overwrite what another still reads.
 /// Memory of the host may begin anywhere in a line.
 TEST(RaceGlobal, HostMemoryInsideALine) {
   const std::string head = "  s_load_dwordx2 s[8:9], s[0:1], 0x0\n  s_lshl_b32 s4, s2, 2\n"
@@ -242,6 +241,24 @@ TEST(RaceGlobalDeathTest, HostWithoutRoomForTheShadow) {
               "check race-global");
 }
 
+/// Workgroup 0 writes words 0 to 15, 1 words 8 to 23, of two mappings in one line.
+TEST(RaceGlobal, TwoMappingsInALine) {
+  alignas(128) uint32_t words[32] = {};
+  for (unsigned split : {8u, 12u}) {
+    TestMachine m(AsmKernel{.body = "  s_load_dwordx2 s[8:9], s[0:1], 0x0\n  s_lshl_b32 s4, s2, 3\n"
+                                    "  v_add_u32_e32 v1, s4, v0\n  v_lshlrev_b32_e32 v1, 2, v1\n"
+                                    "  s_waitcnt lgkmcnt(0)\n"
+                                    "  global_store_dword v1, v0, s[8:9]\n"},
+                  1, withChecks());
+    EXPECT_EQ(errorText(m.machine.mapHost(words, 4 * split, "one")), "");
+    EXPECT_EQ(errorText(m.machine.mapHost(words + split, 4 * (24 - split), "other")), "");
+    std::string text = m.run({reinterpret_cast<uint64_t>(words)}, {2, 1, 1}, {16, 1, 1});
+    std::string where = split == 8 ? "byte 0 of 'other'" : "byte 32 of 'one'";
+    EXPECT_NE(text.find("global race at " + where), std::string::npos) << text;
+  }
+}
+
+/// A workgroup may not overwrite what another still reads.
 TEST(RaceGlobal, WriteAfterRead) {
   TestMachine m(AsmKernel{.body = R"(
   s_load_dwordx4 s[8:11], s[0:1], 0x0

@@ -215,7 +215,7 @@ TEST(Refusal, OfLaunches) {
             "kernel 'k': expected a grid and workgroup of at least 1 in each dimension, but got "
             "(1, 0, 1) x (64, 1, 1)");
   EXPECT_EQ(run([](Launch &l) { l.block = {32, 33, 1}; }),
-            "kernel 'k': expected at most 1024 work-items a workgroup, but got 32 x 33 x 1");
+            "kernel 'k': expected at most 1024 work-items per workgroup, but got 32 x 33 x 1");
   EXPECT_EQ(run([](Launch &l) { l.grid = {65536, 65536, 1}; }),
             "kernel 'k': expected fewer than 2^32 workgroups, but got 65536 x 65536 x 1");
   EXPECT_EQ(run([](Launch &l) { l.kernel = "nope"; }),
@@ -245,8 +245,8 @@ TEST(Refusal, OfMemory) {
   Machine machine(1);
   auto error = [](auto result) { return errorText(result.takeError()); };
   EXPECT_EQ(error(machine.allocate(0, uint64_t(300) << 30, "all")),
-            "allocation 'all': 322122547200 bytes asked, but rank 0 has 309237645312 of "
-            "309237645312 bytes left");
+            "allocation 'all': expected at most 309237645312 bytes, what rank 0 has left of "
+            "309237645312, but got 322122547200");
   DevicePtr ptr = llvm::cantFail(machine.allocate(0, 16, "some"));
   expectIn(errorText(machine.free(0, ptr + 4)), ": not the start of an allocation of rank 0");
   uint8_t bytes[16];
@@ -268,8 +268,10 @@ TEST(Refusal, OfMemoryWithoutAddresses) {
     llvm::cantFail(machine.allocate(0, 1, "block"));
     llvm::cantFail(machine.free(0, between));
   }
-  EXPECT_EQ(errorText(machine.allocate(0, 2 * gap, "much").takeError()),
-            "allocation 'much': rank 0 has no 214748364800 free addresses in a row");
+  EXPECT_EQ(
+      errorText(machine.allocate(0, 2 * gap, "much").takeError()),
+      "allocation 'much': expected 214748364800 free addresses in a row, but rank 0 has fewer; "
+      "free what lies between");
 }
 
 // ---- instructions ------------------------------------------------------------------------------

@@ -105,16 +105,18 @@ void expectLogged(const std::string &name, const std::vector<std::string> &reaso
 }
 
 TEST(HipProgram, ReasonsAreInTheLog) {
-  expectLogged("errors", {": not a stream", ": not the address of a kernel",
-                          "bytes asked, but rank 0 has 309237645312 of 309237645312 bytes left",
-                          " is no device memory", " is not inside one allocation",
-                          "': expected at most 1024 work-items a workgroup, but got 2048 x 1 x 1",
-                          ": not the start of such an allocation",
-                          "1 waves wait and memory has not changed for 64 rounds of polling"});
+  expectLogged("errors",
+               {": not a stream", ": not the address of a kernel",
+                "expected at most 309237645312 bytes, what rank 0 has left of 309237645312, "
+                "but got ",
+                " is no device memory", " is not inside one allocation",
+                "': expected at most 1024 work-items per workgroup, but got 2048 x 1 x 1",
+                ": not the start of such an allocation",
+                "1 waves wait and memory has not changed for 64 rounds of polling"});
   expectLogged("cooperative",
                {"': cooperative launch of 513 workgroups, but only 512 can be resident"});
-  expectLogged("copies", {"rows of 40 bytes with a pitch of 16 bytes",
-                          "1 rows of 1 bytes, 16 bytes apart, in slices of 0 bytes",
+  expectLogged("copies", {"expected a pitch of at least 40 bytes, those of a row, but got 16",
+                          "for 1 rows of 1 bytes, 16 bytes apart, but got 0",
                           "fill of elements of 4 bytes at "});
   expectLogged("graphs", {" nodes form a cycle"});
   expectLogged("ipc", {"IPC handle: opened in the process that made it"});
