@@ -5,13 +5,15 @@ using namespace llvm;
 
 namespace mono::models {
 
-Expected<uint64_t> caseNumber(const SafetensorsFile &file, StringRef key) {
+Expected<uint64_t> caseNumber(const SafetensorsFile &file, StringRef key, uint64_t most) {
   Expected<StringRef> text = file.metadata(key);
   if (!text)
     return text.takeError();
   uint64_t number = 0;
   if (text->getAsInteger(10, number))
     return makeError("metadata key '{}': expected a number, but got '{}'", key, *text);
+  if (number > most)
+    return makeError("metadata key '{}': expected at most {}, but got {}", key, most, number);
   return number;
 }
 

@@ -7,8 +7,9 @@
 
 namespace mono::models {
 
-/// A number among the metadata; error when the key is missing or is no number.
-llvm::Expected<uint64_t> caseNumber(const SafetensorsFile &file, llvm::StringRef key);
+/// A number among the metadata; error when the key is missing, is no number or above `most`.
+llvm::Expected<uint64_t> caseNumber(const SafetensorsFile &file, llvm::StringRef key,
+                                    uint64_t most = UINT64_MAX);
 
 /// A tensor of a file, which must have this dtype and shape.
 llvm::Expected<const TensorView *> caseTensor(const SafetensorsFile &file, llvm::StringRef name,

@@ -40,9 +40,12 @@ struct mono_group {
 /// Given out when there is no memory for an error; never freed.
 static mono_error outOfMemory{MONO_OUT_OF_MEMORY, "out of host memory"};
 
-static mono_error *makeHandle(mono_status status, std::string text) noexcept {
-  auto *error = new (std::nothrow) mono_error{status, std::move(text)};
-  return error ? error : &outOfMemory;
+static mono_error *makeHandle(mono_status status, std::string_view text) noexcept {
+  try {
+    return new mono_error{status, std::string(text)};
+  } catch (const std::bad_alloc &) {
+    return &outOfMemory;
+  }
 }
 
 /// The status an error was given on its way; without one it is a defect of ours.
@@ -56,7 +59,7 @@ static mono_error *toHandle(Error error) {
         text = known.text;
       },
       [&](const ErrorInfoBase &other) { text = other.message(); });
-  return makeHandle(status, std::move(text));
+  return makeHandle(status, text);
 }
 
 /// Runs the body of an API function: whatever goes wrong in it becomes a mono_error.

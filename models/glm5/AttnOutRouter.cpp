@@ -60,7 +60,7 @@ Expected<std::unique_ptr<Problem>> randomAttnOutRouter(const Manifest &manifest,
 /// The weights of the router as the case defines them.
 static Expected<AttnOutRouterInputs> goldenWeights(const SafetensorsFile &file,
                                                    const AttnOutRouterSizes &sizes) {
-  Expected<uint64_t> seed = caseNumber(file, "seed"), layer = caseNumber(file, "layer");
+  Expected<uint64_t> seed = caseNumber(file, "seed"), layer = caseNumber(file, "layer", UINT32_MAX);
   if (!seed || !layer)
     return joinErrors(seed.takeError(), layer.takeError());
   std::string prefix = fmt::format("model.layers.{}.", *layer);

@@ -35,8 +35,8 @@ static Error readDims(const SafetensorsFile &file, LayerDims &dims) {
 }
 
 static Error readSynthetic(const SafetensorsFile &file, SyntheticParams &params) {
-  auto seed = caseNumber(file, "seed"), layer = caseNumber(file, "layer");
-  auto in = caseNumber(file, "base_in"), down = caseNumber(file, "base_dn");
+  auto seed = caseNumber(file, "seed"), layer = caseNumber(file, "layer", UINT32_MAX);
+  auto in = caseNumber(file, "base_in", UINT8_MAX), down = caseNumber(file, "base_dn", UINT8_MAX);
   if (!seed || !layer || !in || !down)
     return joinErrors(joinErrors(seed.takeError(), layer.takeError()),
                       joinErrors(in.takeError(), down.takeError()));

@@ -224,9 +224,10 @@ Error checkTogether(const CommandLine &line, const RunOptions &options) {
 
 Expected<RunOptions> convert(const CommandLine &line) {
   RunOptions options;
-  if (line.files.size() != 1 || line.files.front().empty())
+  bool isNameless = line.files.size() == 1 && line.files.front().empty();
+  if (line.files.size() != 1 || isNameless)
     return makeError("expected one FILE.mlir or FILE.hsaco to run, but got {} (see --help)",
-                     line.files.size());
+                     isNameless ? "''" : std::to_string(line.files.size()));
   options.file = line.files.front();
   options.inputs = line.inputs;
   options.outputs = line.outputs;

@@ -232,7 +232,7 @@ Error HipDevice::checkPeerVisible(DevicePtr ptr, uint64_t bytes) {
     return base.takeError();
   // AMD's HIP does not keep the flags of every allocation, the HSA runtime below it does.
   Expected<MemoryGrain> grain = grainFromHsa(pointer(ptr));
-  if (*grain == MemoryGrain::Unknown)
+  if (grain && *grain == MemoryGrain::Unknown)
     grain = grainFromHip(hipContext, pointer(ptr));
   if (!grain)
     return grain.takeError();

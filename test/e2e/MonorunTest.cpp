@@ -43,6 +43,7 @@ TEST_F(Monorun, UsageIsStatusTwo) {
   fails(2, "monorun: error: expected one FILE.mlir or FILE.hsaco to run, but got 0 (see --help)",
         {});
   fails(2, "to run, but got 2", {"x.hsaco", "y.hsaco"});
+  fails(2, "to run, but got ''", {""});
   fails(2, "Unknown command line argument '--frobnicate'", {"--frobnicate", "x.hsaco"});
   fails(2, "-D: expected NAME=INT, but got 'S'", {"x.hsaco", "-D", "S"});
   fails(2, "-D: expected NAME=INT, but got 'S=four'", {"x.hsaco", "-DS=four"});

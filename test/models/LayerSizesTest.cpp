@@ -170,10 +170,14 @@ TEST(LayerGolden, FaultsOfTheFileAreNamed) {
         "qk_rope_head_dim", "v_head_dim", "index_n_heads", "index_head_dim", "index_topk",
         "n_routed_experts", "moe_intermediate_size", "num_experts_per_tok", "seed", "layer",
         "base_in", "base_dn"})
-    metadata[key] = "1024";
+    metadata[key] = "128";
   metadata["seed"] = "one";
   EXPECT_EQ(faultOf({}), "metadata key 'seed': expected a number, but got 'one'");
   metadata["seed"] = "1";
+  metadata["base_in"] = metadata["base_dn"] = "256";
+  EXPECT_EQ(faultOf({}), "metadata key 'base_in': expected at most 255, but got 256\n"
+                         "metadata key 'base_dn': expected at most 255, but got 256");
+  metadata["base_in"] = metadata["base_dn"] = "115";
   EXPECT_EQ(faultOf({}), "the file has no tensor 'positions'");
   std::vector<uint8_t> bytes = {255, 255, 255, 255};
   EXPECT_EQ(faultOf({{"positions", DType::I32, {1}, bytes}}),
