@@ -187,7 +187,7 @@ TEST(LayerGolden, FaultsOfTheFileAreNamed) {
             "the file has no tensor 'attn_residual'");
   EXPECT_EQ(faultOf({{"positions", DType::I32, {1}, bytes},
                      {"attn_residual", DType::F32, {1, 1}, bytes}}),
-            "tensor 'attn_residual': expected shape [1, 1024], but got F32 [1, 1]");
+            "tensor 'attn_residual': expected shape [1, 128], but got F32 [1, 1]");
 }
 
 TEST(Registry, FindsTheModelOfAFile) {
