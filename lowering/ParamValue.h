@@ -2,6 +2,9 @@
 #pragma once
 
 #include "dialect/Formats.h"
+#include <optional>
+#include <string>
+#include <utility>
 
 namespace mono {
 
@@ -13,6 +16,15 @@ inline bool parseParamValue(llvm::StringRef text, int64_t &value) {
   std::optional<int64_t> format = formatNumber(text);
   value = format.value_or(0);
   return format.has_value();
+}
+
+/// Reads NAME=VALUE; nothing if it is none.
+inline std::optional<std::pair<std::string, int64_t>> parseParam(llvm::StringRef text) {
+  auto [name, number] = text.split('=');
+  int64_t value = 0;
+  if (name.empty() || !parseParamValue(number, value))
+    return std::nullopt;
+  return std::pair(name.str(), value);
 }
 
 } // namespace mono

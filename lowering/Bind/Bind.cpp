@@ -35,14 +35,13 @@ Location locOf(ModuleOp module) {
 LogicalResult parseParams(ModuleOp module, ArrayRef<std::string> options,
                           llvm::StringMap<int64_t> &values) {
   for (StringRef option : options) {
-    auto [name, text] = option.split('=');
-    int64_t value;
-    if (name.empty() || !parseParamValue(text, value))
+    auto param = parseParam(option);
+    if (!param)
       return emitError(locOf(module))
              << "expected a parameter as NAME=INT, but got '" << option << "'";
-    if (!values.try_emplace(name, value).second)
+    if (!values.insert(*param).second)
       return emitError(locOf(module))
-             << "expected one value for parameter '" << name << "', but got several";
+             << "expected one value for parameter '" << param->first << "', but got several";
   }
   return success();
 }

@@ -100,13 +100,12 @@ static Exit fail(Exit status, const Twine &message) {
 /// Reads the -D options; false after a message.
 static bool readDefines(mono::CompileOptions &options) {
   for (StringRef define : defines) {
-    auto [name, text] = define.split('=');
-    int64_t value;
-    if (name.empty() || !mono::parseParamValue(text, value)) {
+    auto param = mono::parseParam(define);
+    if (!param) {
       fail(kUsage, "expected -D NAME=INT, but got '-D " + define + "'");
       return false;
     }
-    options.params.emplace_back(name.str(), value);
+    options.params.push_back(std::move(*param));
   }
   return true;
 }

@@ -2,6 +2,7 @@
 #include "models/tools/FileDiff.h"
 #include "models/tools/Elements.h"
 #include "models/tools/TensorDiff.h"
+#include "models/tools/TensorName.h"
 #include "runtime/Error.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -40,19 +41,10 @@ struct Pair {
 
 constexpr StringLiteral mailboxPart = "mailbox/";
 
-/// "rank3/x" as "rank3/" and "x"; a name without a rank as "" and itself.
-std::pair<StringRef, StringRef> splitRank(StringRef name) {
-  StringRef rest = name;
-  unsigned rank = 0;
-  if (rest.consume_front("rank") && !rest.consumeInteger(10, rank) && rest.consume_front("/"))
-    return {name.drop_back(rest.size()), rest};
-  return {"", name};
-}
-
 /// The tensor of that name, or the one that serves all ranks.
 const TensorView *findFor(const SafetensorsFile &file, StringRef name) {
   const TensorView *found = file.find(name);
-  return found ? found : file.find(splitRank(name).second);
+  return found ? found : file.find(TensorName::parse(name).name);
 }
 
 /// The names in either file or in both, in the order of the table.
@@ -71,7 +63,7 @@ private:
 
   /// Where a file says that mailboxes come from.
   static void readPoster(const SafetensorsFile &file, Pair &pair) {
-    StringRef name = splitRank(pair.name).second;
+    StringRef name = TensorName::parse(pair.name).name;
     if (!name.consume_front(mailboxPart))
       return;
     auto found = file.metadata().find(posterKey(name));
@@ -89,7 +81,7 @@ private:
   void addNames(const SafetensorsFile &from, const SafetensorsFile &other) {
     StringSet<> byRank;
     for (const TensorView &view : other.tensors())
-      if (auto [rank, name] = splitRank(view.name); !rank.empty())
+      if (auto [name, rank] = TensorName::parse(view.name); rank)
         byRank.insert(name);
     for (const TensorView &view : from.tensors()) {
       bool onlyByRank = byRank.contains(view.name) && !other.find(view.name);

@@ -92,11 +92,10 @@ void takeOverNames() {
 }
 
 Error parseDefine(StringRef text, RunOptions &options) {
-  auto [name, number] = text.split('=');
-  int64_t value = 0;
-  if (name.empty() || !parseParamValue(number, value))
+  auto param = parseParam(text);
+  if (!param)
     return makeError("-D: expected NAME=INT, but got '{}'", text);
-  options.params.emplace_back(name.str(), value);
+  options.params.push_back(std::move(*param));
   return Error::success();
 }
 

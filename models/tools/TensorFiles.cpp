@@ -3,6 +3,7 @@
 #include "lowering/Nearest.h"
 #include "models/GroupTensors.h"
 #include "models/tools/FileDiff.h"
+#include "models/tools/TensorName.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
@@ -11,24 +12,6 @@
 using namespace llvm;
 
 namespace mono::tools {
-
-static std::string rankName(unsigned rank, StringRef operand) {
-  return fmt::format("rank{}/{}", rank, operand);
-}
-
-/// A tensor's name in an input file, taken apart.
-struct InputName {
-  StringRef operand;
-  std::optional<unsigned> rank; ///< none: for all ranks
-};
-
-static InputName inputName(StringRef name) {
-  auto [first, operand] = name.split('/');
-  unsigned rank = 0;
-  if (operand.empty() || !first.consume_front("rank") || first.getAsInteger(10, rank))
-    return {name, std::nullopt};
-  return {operand, rank};
-}
 
 static Error checkTensor(const TensorView &view, const Operand &operand) {
   if (view.dtype != dtypeOf(operand.type.element) || view.shape != fileShapeOf(operand.type))
@@ -45,7 +28,7 @@ constexpr StringLiteral layoutPrefix = "layout.";
 static Expected<Layout> storedLayout(const SafetensorsFile &file, const TensorView &view) {
   auto found = file.metadata().find((layoutPrefix + view.name).str());
   if (found == file.metadata().end())
-    found = file.metadata().find((layoutPrefix + inputName(view.name).operand).str());
+    found = file.metadata().find((layoutPrefix + TensorName::parse(view.name).name).str());
   if (found == file.metadata().end())
     return Layout::RowMajor;
   Expected<Layout> layout = parseLayout(found->second);
@@ -77,7 +60,7 @@ static Error loadInput(Group &group, unsigned rank, const Operand &operand,
 /// Every tensor of the file is an input of some rank.
 static Error checkNames(const Manifest &manifest, const SafetensorsFile &file) {
   for (const TensorView &view : file.tensors()) {
-    auto [name, rank] = inputName(view.name);
+    auto [name, rank] = TensorName::parse(view.name);
     if (rank && view.name != rankName(*rank, name))
       return makeError("tensor '{}': expected its name as '{}'", view.name, rankName(*rank, name));
     if (rank.value_or(0) >= manifest.ranks)
@@ -96,7 +79,7 @@ static Error checkNames(const Manifest &manifest, const SafetensorsFile &file) {
 static Error checkLayoutKeys(const SafetensorsFile &file) {
   SetVector<StringRef> operands;
   for (const TensorView &view : file.tensors())
-    operands.insert(inputName(view.name).operand);
+    operands.insert(TensorName::parse(view.name).name);
   for (const auto &[key, layout] : file.metadata()) {
     StringRef name = key;
     if (!name.consume_front(layoutPrefix) || operands.contains(name) || file.find(name))
