@@ -12,22 +12,27 @@ using namespace mlir;
 namespace mono {
 
 bool leavesRange(Operation *op, ArrayRef<Attribute> operands, unsigned bits) {
+  auto first = operands.empty() ? IntegerAttr() : dyn_cast<IntegerAttr>(operands[0]);
+  if (isa<arith::IndexCastUIOp, index::CastUOp>(op))
+    return first && op->getOperand(0).getType().isIndex() && first.getValue().isNegative();
   if (operands.size() != 2 || op->getNumResults() != 1 || !op->getResult(0).getType().isIndex())
     return false;
-  auto first = dyn_cast<IntegerAttr>(operands[0]), second = dyn_cast<IntegerAttr>(operands[1]);
+  auto second = dyn_cast<IntegerAttr>(operands[1]);
   if (!first || !second)
     return false;
   // Wide enough for a product of two, and for a shift by less than their width.
   APInt a = first.getValue().sextOrTrunc(128), b = second.getValue().sextOrTrunc(128);
   auto leaves = [&](const APInt &exact) { return !exact.isSignedIntN(bits); };
+  bool isTooFar = b.isNegative() || b.uge(bits);
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<arith::AddIOp, index::AddOp>([&](Operation *) { return leaves(a + b); })
       .Case<arith::SubIOp, index::SubOp>([&](Operation *) { return leaves(a - b); })
       .Case<arith::MulIOp, index::MulOp>([&](Operation *) { return leaves(a * b); })
-      .Case<arith::ShLIOp, index::ShlOp>(
-          [&](Operation *) { return b.isNegative() || b.uge(bits) || leaves(a.shl(b)); })
-      .Case<arith::DivUIOp, arith::CeilDivUIOp, arith::RemUIOp, arith::ShRUIOp>(
-          [&](Operation *) { return a.isNegative() || b.isNegative(); })
+      .Case<arith::ShLIOp, index::ShlOp>([&](Operation *) { return isTooFar || leaves(a.shl(b)); })
+      .Case<arith::ShRSIOp, index::ShrSOp>([&](Operation *) { return isTooFar; })
+      .Case<arith::ShRUIOp, index::ShrUOp>([&](Operation *) { return isTooFar || a.isNegative(); })
+      .Case<arith::DivUIOp, arith::CeilDivUIOp, arith::RemUIOp, index::DivUOp, index::CeilDivUOp,
+            index::RemUOp>([&](Operation *) { return a.isNegative() || b.isNegative(); })
       .Default([](Operation *) { return false; });
 }
 

@@ -8,9 +8,9 @@
 
 namespace mono {
 
-/// True when an index op adds, subtracts, multiplies or shifts `operands`, integers, to what `bits`
-/// signed bits don't hold, or when it takes a negative one as unsigned, which then depends on the
-/// number of bits.
+/// True when an index op makes of `operands`, integers, what another number of bits would not: a
+/// sum, difference, product or shift to the left that `bits` signed bits don't hold, a shift by
+/// `bits` and more, or a negative number taken as unsigned.
 bool leavesRange(mlir::Operation *op, llvm::ArrayRef<mlir::Attribute> operands, unsigned bits);
 
 /// Affine expressions with values for their arguments. AffineExpr's own folding works on attributes

@@ -2,7 +2,11 @@
 #include "lowering/Check/Checks.h"
 #include "lowering/IndexRange.h"
 #include "lowering/Rules.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Index/IR/IndexDialect.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -20,9 +24,10 @@ public:
     return attribute ? std::optional(attribute.getInt()) : std::nullopt;
   }
 
-  /// The op whose value 32 bits don't hold, because of which another value is none; null if there
-  /// was no such op.
+  /// Because of which op a value is none: 32 bits don't hold its value, or the checks don't know it
+  /// though they know its operands. Null if there was no such op.
   Operation *tooWide() const { return wideOp; }
+  Operation *notKnown() const { return unknownOp; }
 
 private:
   Attribute fold(Value value) {
@@ -60,31 +65,58 @@ private:
       return {};
     }
     SmallVector<OpFoldResult> results;
-    if (failed(op->fold(operands, results)) || results.size() != 1)
+    if (!isExact(op) || failed(op->fold(operands, results)) || results.size() != 1) {
+      unknownOp = op;
       return {};
+    }
     if (auto same = dyn_cast<Value>(results.front())) // x + 0
       return fold(same);
     return cast<Attribute>(results.front());
   }
 
+  /// Whether what an op folds to is what a kernel computes. Floats are not: a host's functions
+  /// round in another way. Nor is what counts the bits of an index, of which a kernel has fewer.
+  static bool isExact(Operation *op) {
+    auto isInteger = [](Type type) { return type.isIntOrIndex(); };
+    return isa<arith::ArithDialect, index::IndexDialect>(op->getDialect()) &&
+           llvm::all_of(op->getOperandTypes(), isInteger) &&
+           llvm::all_of(op->getResultTypes(), isInteger);
+  }
+
   Value taskArgument;
   int64_t task, rank;
-  Operation *wideOp = nullptr;
+  Operation *wideOp = nullptr, *unknownOp = nullptr;
   llvm::DenseMap<Value, Attribute> folded; ///< null: none
 };
 
 /// An offset without a value.
 LogicalResult reportNoValue(Operation *slice, const TaskValues &values, StageOp stage,
                             int64_t task) {
-  if (!values.tooWide())
-    return slice->emitError() << "expected offsets that depend on the task, the rank and "
-                                 "parameters only";
-  InFlightDiagnostic diag = slice->emitError()
-                            << "expected offsets whose every step is within " << kMaxIndex
-                            << ", as a kernel computes them in 32 bits, but task " << task
-                            << " of stage '" << stage.getName() << "' leaves it";
-  diag.attachNote(values.tooWide()->getLoc()) << "here";
+  InFlightDiagnostic diag = slice->emitError();
+  if (Operation *op = values.tooWide()) {
+    diag << "expected offsets whose every step is within " << kMaxIndex
+         << ", as a kernel computes them in 32 bits, but task " << task << " of stage '"
+         << stage.getName() << "' leaves it";
+    diag.attachNote(op->getLoc()) << "here: '" << op->getName()
+                                  << "' gives another number in 32 bits";
+    return diag;
+  }
+  diag << "expected offsets that depend on the task, the rank and parameters only";
+  if (Operation *op = values.notKnown()) {
+    diag << ", by integer operations with a value for each task";
+    diag.attachNote(op->getLoc()) << "'" << op->getName() << "' has none that is known for task "
+                                  << task << " of stage '" << stage.getName() << "'";
+  }
   return diag;
+}
+
+/// Where `size` elements end, `stride` apart and the first at `first`; as far as it goes.
+int64_t endOf(int64_t first, int64_t size, int64_t stride) {
+  int64_t reach, end;
+  if (llvm::MulOverflow(size - 1, stride, reach) || llvm::AddOverflow(first, reach, end) ||
+      end == INT64_MAX)
+    return INT64_MAX;
+  return end + 1;
 }
 
 /// The box of `slice` inside `type`, for one task.
@@ -93,12 +125,10 @@ LogicalResult checkSlice(OffsetSizeAndStrideOpInterface slice, RankedTensorType 
   TaskValues values(stage, task, rank);
   for (auto [axis, offset] : llvm::enumerate(slice.getMixedOffsets())) {
     auto value = dyn_cast<Value>(offset);
-    if (!value)
-      continue; // the verifier has seen it
-    std::optional<int64_t> first = values.of(value);
+    std::optional<int64_t> first = value ? values.of(value) : getConstantIntValue(offset);
     if (!first)
       return reportNoValue(slice, values, stage, task);
-    int64_t end = *first + (slice.getStaticSize(axis) - 1) * slice.getStaticStride(axis) + 1;
+    int64_t end = endOf(*first, slice.getStaticSize(axis), slice.getStaticStride(axis));
     if (*first < 0 || end > type.getDimSize(axis))
       return slice->emitError() << "expected a slice inside " << type << ", but task " << task
                                 << " of stage '" << stage.getName() << "' covers " << *first
@@ -128,14 +158,13 @@ LogicalResult checkStage(StageOp stage, int64_t ranks) {
       continue;
     if (failed(checkForm(slice)))
       return failure();
-    if (llvm::none_of(slice.getMixedOffsets(), llvm::IsaPred<Value>))
-      continue; // the verifier has seen it
     // An insertion moves in what it is inserted into.
     auto insertion = dyn_cast<tensor::InsertSliceOp>(op);
     auto type = cast<RankedTensorType>(insertion ? insertion.getDest().getType()
                                                  : op.getOperand(0).getType());
-    for (int64_t rank = 0; rank < ranks; ++rank)
-      for (int64_t task = 0; task < taskCount(stage); ++task)
+    bool isSameForAll = llvm::none_of(slice.getMixedOffsets(), llvm::IsaPred<Value>);
+    for (int64_t rank = 0; rank < (isSameForAll ? 1 : ranks); ++rank)
+      for (int64_t task = 0; task < (isSameForAll ? 1 : taskCount(stage)); ++task)
         if (failed(checkSlice(slice, type, stage, task, rank)))
           return failure();
   }

@@ -152,7 +152,7 @@ SmallVector<Value> Emitter::poll(MailboxOp mailbox, Value slot, ArrayRef<Value> 
   StringRef scope = syncScope(mailbox.getScope() == Scope::Peers);
   SmallVector<Value> pointers =
       llvm::map_to_vector(words, [&](Value word) { return wordPointer(slot, word); });
-  Value start = watchdogCycles ? cycleCounter() : Value();
+  Value start = watchdogCycles ? watchdogTime() : Value();
   SmallVector<Type> types(words.size(), i64);
   auto loop = scf::WhileOp::create(
       b, types, ValueRange{},
@@ -168,14 +168,16 @@ SmallVector<Value> Emitter::poll(MailboxOp mailbox, Value slot, ArrayRef<Value> 
           Value stale = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, tagOf(word), tag);
           again = again ? arith::OrIOp::create(b, again, stale) : stale;
         }
+        if (watchdogCycles)
+          again = arith::AndIOp::create(b, again, hasTimeSince(start));
         scf::ConditionOp::create(b, again, seen);
       },
       [&](OpBuilder &, Location, ValueRange seen) {
         ROCDL::SSleepOp::create(b, 1);
-        if (watchdogCycles)
-          emitWatchdog(mailbox, start, words, seen);
         scf::YieldOp::create(b);
       });
+  if (watchdogCycles)
+    checkReceived(mailbox, words, loop.getResults());
   return llvm::map_to_vector(loop.getResults(), [&](Value word) -> Value {
     return arith::TruncIOp::create(b, i32, word);
   });

@@ -9,66 +9,118 @@ using namespace mlir;
 
 namespace mono {
 
-Value Emitter::cycleCounter() {
-  return LLVM::CallIntrinsicOp::create(b, b.getI64Type(), b.getStringAttr("llvm.amdgcn.s.memtime"),
-                                       ValueRange{})
-      .getResult(0);
+/// Of the counter so many low bits are left out, so that a budget and what has passed fit 32 bits.
+static int64_t unitShift(int64_t cycles) {
+  return std::max<int64_t>(llvm::bit_width(uint64_t(cycles)) - 31, 0);
 }
 
-void Emitter::emitWatchdog(MailboxOp mailbox, Value start, ArrayRef<Value> words, ValueRange seen) {
-  auto i32 = b.getI32Type();
+Value Emitter::watchdogTime() {
+  auto i64 = b.getI64Type();
+  Value cycles =
+      LLVM::CallIntrinsicOp::create(b, i64, b.getStringAttr("llvm.amdgcn.s.memtime"), ValueRange{})
+          .getResult(0);
+  Value shift = arith::ConstantIntOp::create(b, i64, unitShift(watchdogCycles));
+  return arith::TruncIOp::create(b, b.getI32Type(), arith::ShRUIOp::create(b, cycles, shift));
+}
+
+Value Emitter::hasTimeSince(Value start) {
+  Value elapsed = arith::SubIOp::create(b, watchdogTime(), start);
+  int64_t most = watchdogCycles >> unitShift(watchdogCycles);
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ule, elapsed, constantI32(int32_t(most)));
+}
+
+void Emitter::checkReceived(MailboxOp mailbox, ArrayRef<Value> words, ValueRange seen) {
+  // Hidden, or LLVM would keep a mask of lanes in SGPRs for each word and each round of the loop,
+  // and spill.
+  SmallVector<Value> tags =
+      llvm::map_to_vector(seen, [&](Value word) { return hidden(tagOf(word), "=v,0"); });
+  auto isMissing = [&](Value seenTag) -> Value {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, seenTag, tag);
+  };
+  Value missing = isMissing(tags.front());
+  for (Value other : ArrayRef(tags).drop_front())
+    missing = arith::OrIOp::create(b, missing, isMissing(other));
+  guard(missing, [&] {
+    // The first word that is not there.
+    Value word = toI32(words.back()), found = tags.back();
+    for (size_t i = words.size() - 1; i-- > 0;) {
+      Value absent = isMissing(tags[i]);
+      word = arith::SelectOp::create(b, absent, toI32(words[i]), word);
+      found = arith::SelectOp::create(b, absent, tags[i], found);
+    }
+    Value memory = epochsAgain("; wait failed");
+    record(memory, mailbox, word, found);
+    leave(memory);
+  });
+}
+
+Value Emitter::epochsAgain(const Twine &text) {
   auto pointer = cast<LLVM::LLVMPointerType>(epochs.getType());
+  int64_t place = cast<BlockArgument>(epochs).getArgNumber();
+  Value segment = hidden(kernelArguments, "=s,0", text);
+  Value entry = LLVM::GEPOp::create(b, segment.getType(), b.getI8Type(), segment,
+                                    ArrayRef<LLVM::GEPArg>{int32_t(8 * place)});
+  return LLVM::LoadOp::create(b, pointer, entry, /*alignment=*/8, /*isVolatile=*/false,
+                              /*isNonTemporal=*/false, /*isInvariant=*/true);
+}
+
+void Emitter::record(Value memory, MailboxOp mailbox, Value word, Value found) {
   auto field = [&](WatchdogField index) -> Value {
     int64_t offset = watchdogOffset(schedule.getCtas()) + 4 * static_cast<int64_t>(index);
-    return LLVM::GEPOp::create(b, pointer, b.getI8Type(), epochs,
+    return LLVM::GEPOp::create(b, memory.getType(), b.getI8Type(), memory,
                                ArrayRef<LLVM::GEPArg>{int32_t(offset)});
   };
-  auto store = [&](WatchdogField index, Value value) {
-    LLVM::StoreOp::create(b, value, field(index), /*alignment=*/4, /*isVolatile=*/false,
-                          /*isNonTemporal=*/false, /*isInvariantGroup=*/false,
-                          LLVM::AtomicOrdering::monotonic, "agent");
-  };
-
-  Value elapsed = arith::SubIOp::create(b, cycleCounter(), start);
-  Value late =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, elapsed,
-                            arith::ConstantIntOp::create(b, b.getI64Type(), watchdogCycles));
-  Value state = LLVM::LoadOp::create(b, i32, field(WatchdogField::State), /*alignment=*/4,
-                                     /*isVolatile=*/false, /*isNonTemporal=*/false,
-                                     /*isInvariant=*/false, /*isInvariantGroup=*/false,
-                                     LLVM::AtomicOrdering::monotonic, "agent");
-  Value others = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, state, constantI32(0));
-  guard(arith::OrIOp::create(b, late, others), [&] {
-    // The first to come says what it waited for.
-    Value claim = LLVM::AtomicCmpXchgOp::create(b, field(WatchdogField::State), constantI32(0),
-                                                constantI32(1), LLVM::AtomicOrdering::monotonic,
-                                                LLVM::AtomicOrdering::monotonic, "agent");
-    Value won = LLVM::ExtractValueOp::create(b, claim, ArrayRef<int64_t>{1});
-    guard(won, [&] {
-      Value word = toI32(words.front()), found = tagOf(seen.front());
-      for (auto [index, value] : llvm::zip_equal(words.drop_front(), seen.drop_front())) {
-        Value fresh = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, found, tag);
-        word = arith::SelectOp::create(b, fresh, toI32(index), word);
-        found = arith::SelectOp::create(b, fresh, tagOf(value), found);
-      }
-      int64_t mailboxIndex = 0;
-      for (auto other : schedule.getBody().front().getOps<MailboxOp>()) {
-        if (other == mailbox)
-          break;
-        ++mailboxIndex;
-      }
-      store(WatchdogField::Rank, toI32(rank));
-      store(WatchdogField::Workgroup, toI32(cta));
-      store(WatchdogField::Stage, constantI32(stageIndex));
-      store(WatchdogField::Mailbox, constantI32(mailboxIndex));
-      store(WatchdogField::Word, word);
-      store(WatchdogField::Wanted, tag);
-      store(WatchdogField::Seen, found);
-    });
-    // A wavefront that has ended no longer counts at barriers, so the others come to their own
-    // waits and leave there.
-    LLVM::CallIntrinsicOp::create(b, b.getStringAttr("llvm.amdgcn.endpgm"), ValueRange{});
+  // The first to come says what it waited for.
+  Value claim = LLVM::AtomicCmpXchgOp::create(b, field(WatchdogField::State), constantI32(0),
+                                              constantI32(1), LLVM::AtomicOrdering::monotonic,
+                                              LLVM::AtomicOrdering::monotonic, "agent");
+  Value won = LLVM::ExtractValueOp::create(b, claim, ArrayRef<int64_t>{1});
+  auto mailboxes = schedule.getBody().front().getOps<MailboxOp>();
+  int64_t mailboxIndex = std::distance(mailboxes.begin(), llvm::find(mailboxes, mailbox));
+  guard(won, [&] {
+    for (auto [index, value] : {std::pair(WatchdogField::Rank, toI32(rank)),
+                                {WatchdogField::Workgroup, toI32(cta)},
+                                {WatchdogField::Stage, constantI32(stageIndex)},
+                                {WatchdogField::Mailbox, constantI32(mailboxIndex)},
+                                {WatchdogField::Word, word},
+                                {WatchdogField::Wanted, tag},
+                                {WatchdogField::Seen, found}})
+      LLVM::StoreOp::create(b, value, field(index), /*alignment=*/4, /*isVolatile=*/false,
+                            /*isNonTemporal=*/false, /*isInvariantGroup=*/false,
+                            LLVM::AtomicOrdering::monotonic, "agent");
   });
+}
+
+// Which wavefronts of a workgroup leave must not depend on when they look. So one that leaves a
+// wait changes the epoch word of its workgroup, and the others look at that behind the next
+// barrier, which is behind the same wait for all of them. The record would not do: another
+// workgroup may fill it when some have looked and some have not, and those that leave then owe the
+// others what they were to store in LDS in front of a barrier that has no wait before it.
+void Emitter::leave(Value memory) {
+  Value changed = arith::XOrIOp::create(b, finished, constantI32(-1));
+  LLVM::StoreOp::create(b, changed, epochWordIn(memory), /*alignment=*/4, /*isVolatile=*/false,
+                        /*isNonTemporal=*/false, /*isInvariantGroup=*/false,
+                        LLVM::AtomicOrdering::monotonic, "agent");
+  // It must be there before the barrier no longer waits for this wavefront.
+  LLVM::FenceOp::create(b, LLVM::AtomicOrdering::release, "agent");
+  endProgram();
+}
+
+void Emitter::behindReceives() {
+  if (watchdogCycles == 0)
+    return;
+  Value now = loadEpoch(epochWordIn(epochsAgain("; behind receives")));
+  Value left = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, readFirstLane(now),
+                                     readFirstLane(finished));
+  guard(left, [&] { endProgram(); });
+}
+
+void Emitter::endProgram() {
+  // Not llvm.amdgcn.endpgm, which does not return: LLVM would lead all ways out to one at the end
+  // of the kernel, past which whatever is live anywhere would have to be kept.
+  LLVM::InlineAsmOp::create(b, TypeRange(), ValueRange(), "s_endpgm", "", /*has_side_effects=*/true,
+                            /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
+                            LLVM::AsmDialectAttr(), ArrayAttr());
 }
 
 } // namespace mono

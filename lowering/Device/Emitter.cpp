@@ -63,18 +63,6 @@ static uint32_t lastTag(ScheduleOp schedule) {
   return UINT32_MAX / turn * turn;
 }
 
-/// An empty asm hides that this is the same value. Two with the same text are the same to LLVM
-/// where one is always behind the other.
-static Value hidden(ImplicitLocOpBuilder &b, Value value, StringRef constraints,
-                    const Twine &text = "") {
-  SmallString<32> assembly;
-  return LLVM::InlineAsmOp::create(
-             b, value.getType(), ValueRange{value}, text.toStringRef(assembly), constraints,
-             /*has_side_effects=*/false, /*is_align_stack=*/false,
-             LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr())
-      .getRes();
-}
-
 void Emitter::emitPrologue() {
   threadId = toI32(gpu::ThreadIdOp::create(b, gpu::Dimension::x));
   cta = gpu::BlockIdOp::create(b, gpu::Dimension::x);
@@ -94,20 +82,26 @@ void Emitter::emitPrologue() {
   if (func.getNumWorkgroupAttributions())
     arena = func.getWorkgroupAttributions().front();
 
+  epochWord = epochWordIn(epochs);
+  finished = loadEpoch(epochWord);
+}
+
+Value Emitter::epochWordIn(Value memory) {
+  return LLVM::GEPOp::create(b, memory.getType(), b.getI32Type(), memory,
+                             ArrayRef<LLVM::GEPArg>{toI64(cta)});
+}
+
+Value Emitter::loadEpoch(Value word) {
   // Scalar caches are not coherent with stores, so the epoch is read like any shared word.
-  auto pointer = LLVM::LLVMPointerType::get(b.getContext(), 1);
-  epochWord =
-      LLVM::GEPOp::create(b, pointer, b.getI32Type(), epochs, ArrayRef<LLVM::GEPArg>{toI64(cta)});
-  finished = LLVM::LoadOp::create(b, b.getI32Type(), epochWord, /*alignment=*/4,
-                                  /*isVolatile=*/false, /*isNonTemporal=*/false,
-                                  /*isInvariant=*/false, /*isInvariantGroup=*/false,
-                                  LLVM::AtomicOrdering::monotonic, "agent");
+  return LLVM::LoadOp::create(b, b.getI32Type(), word, /*alignment=*/4, /*isVolatile=*/false,
+                              /*isNonTemporal=*/false, /*isInvariant=*/false,
+                              /*isInvariantGroup=*/false, LLVM::AtomicOrdering::monotonic, "agent");
 }
 
 void Emitter::readTag() {
   // Hidden, or LLVM would count up where the word was loaded, and wait for it in front of the first
   // weights.
-  Value last = hidden(b, finished, "=v,0");
+  Value last = hidden(finished, "=v,0");
   Value more = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, last,
                                      constantI32(int32_t(lastTag(schedule))));
   Value next = arith::AddIOp::create(b, last, constantI32(1));
@@ -129,7 +123,9 @@ void Emitter::emitEpilogue() {
   barrier();
   Value first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, constant(0));
   guard(first, [&] {
-    LLVM::StoreOp::create(b, tag, epochWord, /*alignment=*/4, /*isVolatile=*/false,
+    // A watchdog build has no SGPRs to keep its address in.
+    Value word = watchdogCycles ? epochWordIn(epochsAgain("; ends")) : epochWord;
+    LLVM::StoreOp::create(b, tag, word, /*alignment=*/4, /*isVolatile=*/false,
                           /*isNonTemporal=*/false, /*isInvariantGroup=*/false,
                           LLVM::AtomicOrdering::monotonic, "agent");
   });
@@ -142,7 +138,7 @@ LogicalResult Emitter::emitStage(StageOp stage) {
   int64_t base = staticValues(stage.getBase()).front();
   // Task t runs on workgroup (base + t) mod ctas. Hidden, or LLVM would keep in SGPRs which
   // workgroups a stage is for until the next one for the same.
-  Value number = hidden(b, toI32(cta), "=s,0", "; stage " + Twine(stageIndex));
+  Value number = hidden(toI32(cta), "=s,0", "; stage " + Twine(stageIndex));
   Value workgroup = arith::IndexCastUIOp::create(b, b.getIndexType(), number);
   Value first = modulo(add(workgroup, ctas - base), ctas);
   LdsHazards before = hazards;
@@ -162,7 +158,7 @@ LogicalResult Emitter::emitStage(StageOp stage) {
     b.setInsertionPointToStart(loop.getBody());
     // The addresses of all words that a task waits for are the same in the next one. LLVM would
     // keep them in SGPRs over the loop, and spill.
-    llvm::SaveAndRestore mailboxes(deviceMailboxes, hidden(b, deviceMailboxes, "=s,0"));
+    llvm::SaveAndRestore mailboxes(deviceMailboxes, hidden(deviceMailboxes, "=s,0"));
     if (succeeded(result))
       result = emitBody(stage, loop.getInductionVar());
   }
@@ -196,7 +192,7 @@ LogicalResult Emitter::addHazardsOfTasks(StageOp stage, scf::ForOp loop) {
 LogicalResult Emitter::emitBody(StageOp stage, Value task) {
   // What follows from the thread's number is cheap, and every stage needs it. Computed once for all
   // of them, as LLVM would, it would fill registers through the whole kernel.
-  locateThread(hidden(b, threadId, "=v,0"));
+  locateThread(hidden(threadId, "=v,0"));
   scalars[stage.getBody().getArgument(0)] = task;
   if (markers)
     emitMarker(task);

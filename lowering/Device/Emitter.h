@@ -64,7 +64,7 @@ struct GatheredRows {
   llvm::SmallVector<mlir::Value> rows; ///< i32, with `or` only
 };
 
-class Emitter : KernelBuilder {
+class Emitter final : KernelBuilder {
 public:
   /// `watchdogCycles`: how long a wait may take; 0 for ever. `skipBarrier`: number of a barrier to
   /// leave out, so that tests can see what it was for; -1 for none.
@@ -323,11 +323,28 @@ private:
   /// The same for any number of words, some of them at a time.
   llvm::SmallVector<mlir::Value> pollAll(MailboxOp mailbox, mlir::Value slot,
                                          llvm::ArrayRef<mlir::Value> words);
-  /// EmitWatchdog.cpp: in a wait that has lasted since `start`, leaves the kernel if it has lasted
-  /// too long or another workgroup has left. `words` and `seen` are the indices and values polled.
-  void emitWatchdog(MailboxOp mailbox, mlir::Value start, llvm::ArrayRef<mlir::Value> words,
-                    mlir::ValueRange seen);
-  mlir::Value cycleCounter();
+  /// EmitWatchdog.cpp: whether a wait that began at `start` may go on (i1).
+  mlir::Value hasTimeSince(mlir::Value start);
+  /// Behind a wait: records it and leaves the kernel if words are missing. `words` and `seen` are
+  /// the indices and values polled.
+  void checkReceived(MailboxOp mailbox, llvm::ArrayRef<mlir::Value> words, mlir::ValueRange seen);
+  /// Writes down that a wait has failed, if it is the rank's first.
+  void record(mlir::Value memory, MailboxOp mailbox, mlir::Value word, mlir::Value found);
+  /// The epoch memory, read from the kernel arguments once more: it would take SGPRs all along the
+  /// kernel. Two of the same `text` may be one.
+  mlir::Value epochsAgain(const llvm::Twine &text);
+  /// Ends a wavefront whose wait has failed, and says so to the others of its workgroup.
+  void leave(mlir::Value memory);
+  /// In a watchdog build, ends the wavefront if another of its workgroup has failed to receive:
+  /// what that one was to store in LDS is not there. The wavefront itself no longer counts at
+  /// barriers.
+  void behindReceives() override;
+  void endProgram();
+  /// The core clock in units of a watchdog (i32).
+  mlir::Value watchdogTime();
+  /// Address of the workgroup's word in the epoch memory, and its value.
+  mlir::Value epochWordIn(mlir::Value memory);
+  mlir::Value loadEpoch(mlir::Value word);
   mlir::Value tagOf(mlir::Value word); ///< i32
   mlir::Value wordPointer(mlir::Value base, mlir::Value word);
   mlir::Value slotStride(MailboxOp mailbox);

@@ -60,6 +60,15 @@ Value KernelBuilder::single(Value scalar) {
   return vector::BroadcastOp::create(b, VectorType::get({1}, scalar.getType()), scalar);
 }
 
+Value KernelBuilder::hidden(Value value, StringRef constraints, const Twine &text) {
+  SmallString<32> assembly;
+  return LLVM::InlineAsmOp::create(
+             b, value.getType(), ValueRange{value}, text.toStringRef(assembly), constraints,
+             /*has_side_effects=*/false, /*is_align_stack=*/false,
+             LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr())
+      .getRes();
+}
+
 void KernelBuilder::guard(Value condition, function_ref<void()> body) {
   auto ifOp = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
   OpBuilder::InsertionGuard insertion(b);
@@ -164,9 +173,12 @@ void KernelBuilder::emitBarrier() {
 }
 
 void KernelBuilder::barrier() {
+  bool receives = hazards.waiting();
   if (barriersToSkip-- != 0)
     emitBarrier();
   hazards.barrier();
+  if (receives)
+    behindReceives();
 }
 
 } // namespace mono

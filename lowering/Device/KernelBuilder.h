@@ -13,6 +13,7 @@ protected:
   /// `skipBarrier`: number of a barrier to leave out; -1 for none.
   KernelBuilder(mlir::Location loc, int64_t skipBarrier)
       : b(loc, loc.getContext()), barriersToSkip(skipBarrier) {}
+  ~KernelBuilder() = default;
 
   mlir::Value constant(int64_t value); ///< index
   mlir::Value constantI32(int64_t value);
@@ -30,6 +31,10 @@ protected:
   /// poison, bounds checks of what the schedule computes among them, would be undefined.
   mlir::Value frozen(mlir::Value scalar);
   mlir::Value single(mlir::Value scalar); ///< as a vector of one element, for LDS accesses
+
+  /// The same value in registers of those constraints, but another one to LLVM, except that two
+  /// with the same text are the same to it where one is always behind the other.
+  mlir::Value hidden(mlir::Value value, llvm::StringRef constraints, const llvm::Twine &text = "");
 
   /// Runs `body` for the threads where `condition` holds.
   void guard(mlir::Value condition, llvm::function_ref<void()> body);
@@ -52,6 +57,8 @@ protected:
   void willRead(LdsRange range) { willTouch(range, {}); }
   void willWrite(LdsRange range) { willTouch({}, range); }
   void barrier();
+  /// Emits what must come behind a barrier that receives stand in front of.
+  virtual void behindReceives() {}
   /// A barrier behind which all wavefronts see what each has stored to LDS in front of it.
   void emitBarrier();
 

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/MathExtras.h"
+#include <random>
 
 using namespace mlir;
 
@@ -117,19 +118,14 @@ std::vector<Piece> collectPieces(ScheduleOp schedule, ScratchLife life) {
   return pieces;
 }
 
-int64_t overlay(std::vector<Piece> &pieces) {
-  // Pinned pieces have their place already and come first; equals keep the order of the file.
-  std::vector<Piece *> queue;
-  for (Piece &piece : pieces)
-    queue.push_back(&piece);
-  llvm::sort(queue, [](const Piece *a, const Piece *b) {
-    return std::tuple(!a->pinned, -a->bytes, a) < std::tuple(!b->pinned, -b->bytes, b);
-  });
+/// Gives each piece of the queue that is not pinned the lowest place that is free while it lives.
+/// Returns the bytes used.
+static int64_t placeInOrder(ArrayRef<Piece *> queue) {
   int64_t peak = 0;
   for (auto [index, piece] : llvm::enumerate(queue)) {
     if (!piece->pinned) {
       SmallVector<const Piece *> taken;
-      for (const Piece *other : ArrayRef(queue).take_front(index))
+      for (const Piece *other : queue.take_front(index))
         if (piece->livesWith(*other))
           taken.push_back(other);
       llvm::sort(taken, [](auto *a, auto *b) { return a->offset < b->offset; });
@@ -143,6 +139,29 @@ int64_t overlay(std::vector<Piece> &pieces) {
     peak = std::max(peak, piece->end());
   }
   return peak;
+}
+
+int64_t overlay(std::vector<Piece> &pieces, int64_t demand) {
+  constexpr unsigned kMostOrders = 64;
+  std::mt19937 random; // of a fixed seed: a schedule has one layout
+  // Pinned pieces have their place already and come first; equals keep the order of the file.
+  SmallVector<Piece *> queue = llvm::map_to_vector(pieces, [](Piece &piece) { return &piece; });
+  llvm::sort(queue, [](const Piece *a, const Piece *b) {
+    return std::tuple(!a->pinned, -a->bytes, a) < std::tuple(!b->pinned, -b->bytes, b);
+  });
+  auto loose = llvm::find_if(queue, [](const Piece *piece) { return !piece->pinned; });
+  std::vector<Piece> best;
+  int64_t least = INT64_MAX;
+  for (unsigned order = 0; order < kMostOrders && least > demand; ++order) {
+    if (order > 0)
+      llvm::shuffle(loose, queue.end(), random);
+    if (int64_t peak = placeInOrder(queue); peak < least) {
+      least = peak;
+      best = pieces;
+    }
+  }
+  pieces = std::move(best);
+  return least;
 }
 
 Demand largestDemand(ArrayRef<Piece> pieces) {

@@ -55,9 +55,10 @@ struct Piece {
 /// scratch areas. Offsets are those of the ops, 0 where there is none yet.
 std::vector<Piece> collectPieces(ScheduleOp schedule, ScratchLife life);
 
-/// Gives the pieces that are not pinned their offsets: largest first, each at the lowest place that
-/// is free while it lives. Returns the bytes used.
-int64_t overlay(std::vector<Piece> &pieces);
+/// Gives the pieces that are not pinned their offsets: one after the other, each at the lowest
+/// place that is free while it lives; the largest first, and if that takes more than `demand`, what
+/// must live together at least, in other orders, too. Returns the bytes used.
+int64_t overlay(std::vector<Piece> &pieces, int64_t demand);
 
 /// Bytes that live together, the stage where most do, and at which op: no placement needs less.
 struct Demand {

@@ -115,12 +115,12 @@ LogicalResult placeLds(ScheduleOp schedule) {
     return failure();
   Builder builder(schedule);
   Demand most = largestDemand(pieces);
-  int64_t peak = overlay(pieces);
+  int64_t peak = overlay(pieces, most.bytes);
   if (peak > gfx950::kLdsBytes) {
     schedule->setAttr(kShortScratchAttr, builder.getUnitAttr());
     pieces = collectPieces(schedule, ScratchLife::Ops);
     most = largestDemand(pieces);
-    peak = overlay(pieces);
+    peak = overlay(pieces, most.bytes);
   }
   if (most.bytes > gfx950::kLdsBytes)
     return reportTooMuch(schedule, pieces, most);

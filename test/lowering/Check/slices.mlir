@@ -171,3 +171,112 @@ mono.schedule @negative_as_unsigned target("gfx950") grid(4 x 64) {
     %v = tensor.extract_slice %x[%row, 0] [1, 1] [1, 1] : tensor<4x64xf32> to tensor<1x1xf32>
   }
 }
+
+// -----
+
+// 160 >> 33 is 0 in 64 bits, and a kernel's 32 have no such shift.
+mono.schedule @shift_too_far target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %c33 = arith.constant 33 : index
+    %by = arith.addi %t, %c33 : index
+    %c160 = arith.constant 160 : index
+    // expected-note @below {{here: 'arith.shrsi' gives another number in 32 bits}}
+    %first = arith.shrsi %c160, %by : index
+    %x = mono.load %a[0] [64] : tensor<64xf32>
+    // expected-error @below {{expected offsets whose every step is within 2147483647, as a kernel computes them in 32 bits, but task 0 of stage 's' leaves it}}
+    %v = tensor.extract_slice %x[%first] [8] [1] : tensor<64xf32> to tensor<8xf32>
+  }
+}
+
+// -----
+
+mono.schedule @unsigned_shift_too_far target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %c33 = arith.constant 33 : index
+    %by = arith.addi %t, %c33 : index
+    %c160 = arith.constant 160 : index
+    // expected-note @below {{here: 'arith.shrui' gives another number in 32 bits}}
+    %first = arith.shrui %c160, %by : index
+    %x = mono.load %a[0] [64] : tensor<64xf32>
+    // expected-error @below {{expected offsets whose every step is within 2147483647}}
+    %v = tensor.extract_slice %x[%first] [8] [1] : tensor<64xf32> to tensor<8xf32>
+  }
+}
+
+// -----
+
+// 2^64 - 5 in one, 2^32 - 5 in the other.
+mono.schedule @negative_taken_as_unsigned target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %c5 = arith.constant 5 : index
+    %less = arith.subi %t, %c5 : index
+    // expected-note @below {{here: 'arith.index_castui' gives another number in 32 bits}}
+    %wide = arith.index_castui %less : index to i64
+    %c32 = arith.constant 32 : i64
+    %high = arith.shrui %wide, %c32 : i64
+    %c127 = arith.constant 127 : i64
+    %low = arith.andi %high, %c127 : i64
+    %first = arith.index_castui %low : i64 to index
+    %x = mono.load %a[0] [64] : tensor<64xf32>
+    // expected-error @below {{expected offsets whose every step is within 2147483647}}
+    %v = tensor.extract_slice %x[%first] [8] [1] : tensor<64xf32> to tensor<8xf32>
+  }
+}
+
+// -----
+
+// What a host makes of tanh, a kernel rounds in another way.
+mono.schedule @offset_of_a_float target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %i = arith.index_cast %t : index to i32
+    // expected-note @below {{'arith.sitofp' has none that is known for task 0 of stage 's'}}
+    %f = arith.sitofp %i : i32 to f32
+    %tanh = math.tanh %f : f32
+    %bits = arith.bitcast %tanh : f32 to i32
+    %first = arith.index_cast %bits : i32 to index
+    %x = mono.load %a[0] [64] : tensor<64xf32>
+    // expected-error @below {{expected offsets that depend on the task, the rank and parameters only, by integer operations with a value for each task}}
+    %v = tensor.extract_slice %x[%first] [8] [1] : tensor<64xf32> to tensor<8xf32>
+  }
+}
+
+// -----
+
+mono.schedule @divided_by_the_task target("gfx950") grid(2 x 64) {
+  %a = mono.operand "a" read [64] : f32
+  mono.stage "s" (%t) tasks [2] base [0] {
+    %c4 = arith.constant 4 : index
+    // expected-note @below {{'arith.divui' has none that is known for task 0 of stage 's'}}
+    %first = arith.divui %c4, %t : index
+    %x = mono.load %a[0] [64] : tensor<64xf32>
+    // expected-error @below {{by integer operations with a value for each task}}
+    %v = tensor.extract_slice %x[%first] [8] [1] : tensor<64xf32> to tensor<8xf32>
+  }
+}
+
+// -----
+
+// Three strides are 2^64 + 2: 2 to who counts in 64 bits.
+mono.schedule @stride_wraps target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %x = mono.load %a[0] [64] : tensor<64xf32>
+    // expected-error @below {{expected a slice inside 'tensor<64xf32>', but task 0 of stage 's' covers 0 to 9223372036854775807 on axis 0}}
+    %v = tensor.extract_slice %x[%t] [4] [6148914691236517206] : tensor<64xf32> to tensor<4xf32>
+  }
+}
+
+// -----
+
+mono.schedule @stride_wraps_for_all target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %x = mono.load %a[0] [64] : tensor<64xf32>
+    // expected-error @below {{expected a slice inside 'tensor<64xf32>', but task 0 of stage 's' covers 1 to 9223372036854775807 on axis 0}}
+    %v = tensor.extract_slice %x[1] [4] [6148914691236517206] : tensor<64xf32> to tensor<4xf32>
+  }
+}

@@ -9,12 +9,16 @@
 // CHECK-LABEL: gpu.func @bounded
 // CHECK: llvm.call_intrinsic "llvm.amdgcn.s.memtime"
 // CHECK: scf.while
-// CHECK: rocdl.s.sleep 1
 // CHECK: llvm.call_intrinsic "llvm.amdgcn.s.memtime"
+// CHECK: rocdl.s.sleep 1
+// Behind the loop, or its masks of lanes would fill the SGPRs.
+// CHECK: scf.if
 // CHECK: llvm.cmpxchg
-// CHECK: llvm.call_intrinsic "llvm.amdgcn.endpgm"
+// CHECK: llvm.fence syncscope("agent") release
+// CHECK: llvm.inline_asm has_side_effects "s_endpgm"
 // PLAIN-NOT: memtime
 // PLAIN-NOT: endpgm
+// PLAIN-NOT: s_endpgm
 // ASM: s_memtime
 // ASM: global_atomic_cmpswap
 mono.schedule @bounded target("gfx950") grid(2 x 64) {
