@@ -39,7 +39,8 @@ static LogicalResult reportNoValue(const Execution &by, AffineExpr stuck) {
          << ", as a kernel computes them in 32 bits";
   else
     diag << "expected offsets with a value (division by zero?)";
-  return diag << ", but " << taskText(by) << " has none for " << text(stuck);
+  return diag << ", but " << taskText(by, by.access->dependsOnRank()) << " has none for "
+              << text(stuck);
 }
 
 static LogicalResult checkBox(const Execution &by, ArrayRef<Grain> grains) {

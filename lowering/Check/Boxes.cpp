@@ -263,10 +263,12 @@ std::string indexText(ArrayRef<int64_t> shape, int64_t element) {
   return text;
 }
 
-std::string taskText(const Execution &execution) {
-  return ("task " + Twine(execution.task) + " of stage '" + execution.access->stage.getName() +
-          "' on workgroup " + Twine(execution.workgroup()))
-      .str();
+std::string taskText(const Execution &execution, bool namesRank) {
+  std::string text =
+      ("task " + Twine(execution.task) + " of stage '" + execution.access->stage.getName() +
+       "' on workgroup " + Twine(execution.workgroup()))
+          .str();
+  return namesRank ? text + " of rank " + std::to_string(execution.rank) : text;
 }
 
 } // namespace mono

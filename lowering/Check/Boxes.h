@@ -76,7 +76,7 @@ void forEachExecution(const MemoryAccess &access, int64_t ranks,
 /// "1, 0, 4" for a message: the index, axis by axis, of a row-major element.
 std::string indexText(llvm::ArrayRef<int64_t> shape, int64_t element);
 
-/// "task 3 of stage 'reduce' on workgroup 195".
-std::string taskText(const Execution &execution);
+/// "task 3 of stage 'reduce' on workgroup 195", and " of rank 2" where that matters.
+std::string taskText(const Execution &execution, bool namesRank);
 
 } // namespace mono

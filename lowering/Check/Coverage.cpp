@@ -92,14 +92,15 @@ private:
     InFlightDiagnostic diag = receive.op->emitError()
                               << "this wait would never end: element [" << indexText(shape, element)
                               << "] of " << describe(receive.memory) << " is posted by nobody, but "
-                              << taskText(waiting) << " waits for it";
+                              << taskText(waiting, receive.dependsOnRank()) << " waits for it";
     diag.attachNote(mailbox.getLoc()) << "the mailbox is declared here";
     for (const MemoryAccess *other : posts)
       diag.attachNote(other->op->getLoc())
           << "stage '" << other->stage.getName() << "' posts other elements here";
     if (posts.empty())
       diag.attachNote(receive.stage.getLoc())
-          << "add a mono.post to " << describe(receive.memory) << " in a stage before this one";
+          << "add a mono.post to " << describe(receive.memory)
+          << " in a stage before this one; a stage of 0 tasks posts nothing";
     return diag;
   }
 

@@ -33,13 +33,13 @@ public:
     for (const MemoryAccess &access : schedule.accesses)
       if (access.memory == operand.getResult())
         (access.writes ? stores : loads).push_back(&access);
+    perRank = llvm::any_of(llvm::concat<const MemoryAccess *>(stores, loads),
+                           [](const MemoryAccess *access) { return access->dependsOnRank(); });
   }
 
   LogicalResult check() {
     if (llvm::any_of(operand.getResult().getUsers(), llvm::IsaPred<ScatterOp>))
       return success(); // checkPlaces() knows more
-    bool perRank = llvm::any_of(llvm::concat<const MemoryAccess *>(stores, loads),
-                                [](const MemoryAccess *access) { return access->dependsOnRank(); });
     for (int64_t rank = 0; rank < (perRank ? schedule.ranks : 1); ++rank)
       if (failed(checkRank(rank)))
         return failure();
@@ -88,8 +88,9 @@ private:
                               << "expected every element of " << describe(operand.getResult())
                               << " to be stored once per launch, but element ["
                               << indexText(shape, element) << "] is stored again by "
-                              << taskText(later);
-    diag.attachNote(earlier.access->op->getLoc()) << "stored before by " << taskText(earlier);
+                              << taskText(later, perRank);
+    diag.attachNote(earlier.access->op->getLoc())
+        << "stored before by " << taskText(earlier, perRank);
     return diag;
   }
 
@@ -101,6 +102,8 @@ private:
     for (const MemoryAccess *store : stores)
       diag.attachNote(store->op->getLoc())
           << "stage '" << store->stage.getName() << "' stores other elements here";
+    if (stores.empty())
+      diag.attachNote(operand.getLoc()) << "no stage with tasks stores to it";
     return diag;
   }
 
@@ -108,13 +111,13 @@ private:
     bool sameWorkgroup = load.workgroup() == store.workgroup();
     InFlightDiagnostic diag =
         load.access->op->emitError()
-        << taskText(load) << " loads element [" << indexText(shape, element) << "] of "
+        << taskText(load, perRank) << " loads element [" << indexText(shape, element) << "] of "
         << describe(load.access->memory) << ", which "
         << (sameWorkgroup ? "other threads of it store" : "another workgroup stores")
         << " in the same launch: whether it sees the old or the new value "
            "is chance";
     diag.attachNote(store.access->op->getLoc())
-        << "stored here by " << taskText(store)
+        << "stored here by " << taskText(store, perRank)
         << (sameWorkgroup ? "; let one task load the box it stores, the load first, or use a region"
                           : "; hand it on through a mailbox");
     return diag;
@@ -124,6 +127,7 @@ private:
   const BoundSchedule &schedule;
   SmallVector<int64_t> shape;
   SmallVector<const MemoryAccess *> stores, loads;
+  bool perRank = false; ///< ranks differ
 };
 
 } // namespace

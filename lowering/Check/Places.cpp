@@ -53,8 +53,7 @@ MemoryAccess placesAndColumns(const MemoryAccess &places, const MemoryAccess &co
 
 /// "task 3 of stage 'put' on workgroup 195", and " of rank 2" where there are several.
 std::string whoText(const Execution &execution, int64_t ranks) {
-  std::string text = taskText(execution);
-  return ranks > 1 ? text + " of rank " + std::to_string(execution.rank) : text;
+  return taskText(execution, ranks > 1);
 }
 
 /// The scatters to one operand, and whatever else touches it.
@@ -224,14 +223,15 @@ private:
     auto [earlier, later, element] = clash;
     ArrayRef<int64_t> shape = later.access->shape;
     int64_t columns = shape.back();
-    InFlightDiagnostic diag = later.access->op->emitError()
-                              << "expected every row of " << describe(operand.getResult())
-                              << " to be scattered once per launch, but column "
-                              << element % columns << " of the row at place ["
-                              << indexText(shape.drop_back(), element / columns) << "] of "
-                              << describe(mailbox()) << " is written again by " << taskText(later);
-    diag.attachNote(earlier.access->op->getLoc()) << "written before by " << taskText(earlier)
-                                                  << "; let every task receive places of its own";
+    InFlightDiagnostic diag =
+        later.access->op->emitError()
+        << "expected every row of " << describe(operand.getResult())
+        << " to be scattered once per launch, but column " << element % columns
+        << " of the row at place [" << indexText(shape.drop_back(), element / columns) << "] of "
+        << describe(mailbox()) << " is written again by " << taskText(later, /*namesRank=*/false);
+    diag.attachNote(earlier.access->op->getLoc())
+        << "written before by " << taskText(earlier, /*namesRank=*/false)
+        << "; let every task receive places of its own";
     return diag;
   }
 

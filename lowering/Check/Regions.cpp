@@ -41,12 +41,11 @@ public:
     for (const MemoryAccess &access : schedule.accesses)
       if (access.memory == region.getResult())
         accesses.push_back(&access);
+    perRank =
+        llvm::any_of(accesses, [](const MemoryAccess *access) { return access->dependsOnRank(); });
   }
 
   LogicalResult check() {
-    // LDS of one rank is like that of another unless offsets name the rank.
-    bool perRank =
-        llvm::any_of(accesses, [](const MemoryAccess *access) { return access->dependsOnRank(); });
     int64_t ctas = schedule.op.getCtas();
     for (int64_t rank = 0; rank < (perRank ? schedule.ranks : 1); ++rank)
       for (int64_t workgroup = 0; workgroup < ctas; ++workgroup)
@@ -119,12 +118,8 @@ private:
 
   /// The last task that wrote over `element` what nobody had read.
   static Execution overwriterOf(int64_t element, const Elements &elements) {
-    return *llvm::find_if(llvm::reverse(elements.overwriters), [&](const Execution &by) {
-      bool covers = false;
-      by.forEachRun(
-          [&](int64_t first, int64_t end) { covers |= first <= element && element < end; });
-      return covers;
-    });
+    return *llvm::find_if(llvm::reverse(elements.overwriters),
+                          [&](const Execution &by) { return covers(by, element); });
   }
 
   /// "workgroups 3 to 6", or "all workgroups".
@@ -137,39 +132,57 @@ private:
     return ("workgroups " + Twine(access.base) + " to " + Twine(last)).str();
   }
 
+  static bool covers(const Execution &by, int64_t element) {
+    bool found = false;
+    by.forEachRun([&](int64_t first, int64_t end) { found |= first <= element && element < end; });
+    return found;
+  }
+  static bool anyTaskCovers(const MemoryAccess &access, int64_t rank, int64_t element) {
+    return llvm::any_of(llvm::seq(access.tasks),
+                        [&](int64_t task) { return covers({&access, task, rank}, element); });
+  }
+  static bool comesBehind(const MemoryAccess &access, const MemoryAccess &other) {
+    return std::tuple(access.stageIndex, access.opIndex) >
+           std::tuple(other.stageIndex, other.opIndex);
+  }
+
   LogicalResult reportUnwritten(const Execution &read, int64_t element) {
-    InFlightDiagnostic diag = read.access->op->emitError()
-                              << taskText(read) << " reads element [" << indexText(shape, element)
-                              << "] of " << describe(region.getResult())
-                              << ", which this workgroup has not written in this launch";
+    InFlightDiagnostic diag =
+        read.access->op->emitError()
+        << taskText(read, perRank) << " reads element [" << indexText(shape, element) << "] of "
+        << describe(region.getResult()) << ", which this workgroup has not written in this launch";
     bool anyWrite = false;
     for (const MemoryAccess *write : accesses) {
       if (!write->writes)
         continue;
       anyWrite = true;
       Diagnostic &note = diag.attachNote(write->op->getLoc())
-                         << "stage '" << write->stage.getName() << "' writes it here, on "
-                         << workgroupsText(*write);
-      if (write->base != read.access->base || write->tasks != read.access->tasks)
+                         << "stage '" << write->stage.getName() << "' writes ";
+      if (!anyTaskCovers(*write, read.rank, element))
+        note << "other elements here";
+      else if (comesBehind(*write, *read.access))
+        note << "it here, but later in the file";
+      else if (note << "it here, on " << workgroupsText(*write);
+               write->base != read.access->base || write->tasks != read.access->tasks)
         note << "; stages of the same base and number of tasks have the same workgroups";
     }
     if (!anyWrite)
-      diag.attachNote(region.getLoc()) << "declared here; no stage writes it";
+      diag.attachNote(region.getLoc()) << "declared here; no stage with tasks writes it";
     return diag;
   }
 
   LogicalResult reportLost(const Execution &read, const Execution &overwriter, int64_t element) {
     InFlightDiagnostic diag = read.access->op->emitError()
-                              << taskText(read) << " reads element [" << indexText(shape, element)
-                              << "] of " << describe(region.getResult()) << ", where task "
-                              << overwriter.task << " of stage '"
-                              << overwriter.access->stage.getName()
+                              << taskText(read, perRank) << " reads element ["
+                              << indexText(shape, element) << "] of "
+                              << describe(region.getResult()) << ", where task " << overwriter.task
+                              << " of stage '" << overwriter.access->stage.getName()
                               << "' wrote over what an earlier task of it had written and nobody "
                                  "had read";
     diag.attachNote(overwriter.access->op->getLoc())
-        << "written over here; workgroup " << read.workgroup() << " runs every "
+        << "written over here; workgroup " << read.workgroup() << " runs one task in "
         << overwriter.access->ctas
-        << "th task of the stage: give each its own box of the region, or read it in the same "
+        << " of the stage: give each its own box of the region, or read it in the same "
            "stage";
     return diag;
   }
@@ -178,6 +191,7 @@ private:
   const BoundSchedule &schedule;
   SmallVector<int64_t> shape;
   SmallVector<const MemoryAccess *> accesses; ///< in file order
+  bool perRank = false; ///< LDS of one rank is like that of another unless offsets name the rank
 };
 
 } // namespace

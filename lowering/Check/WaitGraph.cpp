@@ -148,10 +148,7 @@ bool WaitGraph::everyRankHearsFromAll() const {
 }
 
 std::string WaitGraph::where(const Event &event) const {
-  std::string text = taskText(event.by);
-  if (schedule.ranks > 1)
-    text += (" of rank " + Twine(event.by.rank)).str();
-  return text;
+  return taskText(event.by, schedule.ranks > 1);
 }
 
 } // namespace mono

@@ -4,7 +4,7 @@
 mono.schedule @nobody_posts target("gfx950") grid(4 x 64) {
   // expected-note @below {{the mailbox is declared here}}
   %m = mono.mailbox "m" tagged scope(device) slots(1) [4, 64] : f32
-  // expected-note @below {{add a mono.post to mailbox 'm' in a stage before this one}}
+  // expected-note @below {{add a mono.post to mailbox 'm' in a stage before this one; a stage of 0 tasks posts nothing}}
   mono.stage "s" (%t) tasks [2] base [3] {
     // expected-error @below {{this wait would never end: element [0, 0] of mailbox 'm' is posted by nobody, but task 0 of stage 's' on workgroup 3 waits for it}}
     %v = mono.receive %m[0, 0] [4, 64] : tensor<4x64xf32>
@@ -151,7 +151,7 @@ mono.schedule @rank_offset_doubled target("gfx950") grid(4 x 64) {
     mono.post %v to %m[%rank * 2, 0] : tensor<64xf32>
   }
   mono.stage "read" (%t) tasks [1] base [0] {
-    // expected-error @below {{element [1, 0] of mailbox 'm' is posted by nobody, but task 0 of stage 'read' on workgroup 0 waits for it}}
+    // expected-error @below {{element [1, 0] of mailbox 'm' is posted by nobody, but task 0 of stage 'read' on workgroup 0 of rank 1 waits for it}}
     %v = mono.receive %m[%rank, 0] [1, 64] : tensor<1x64xf32>
   }
 }

@@ -3,6 +3,7 @@
 
 mono.schedule @never_stored target("gfx950") grid(4 x 64) {
   // expected-error @below {{expected every element of operand 'y' to be stored, but nobody stores element [0]}}
+  // expected-note @below {{no stage with tasks stores to it}}
   %y = mono.operand "y" write [64] : f32
   mono.stage "s" (%t) tasks [1] base [0] {
   }

@@ -2,7 +2,7 @@
 // RUN: mono-opt %s -split-input-file -verify-diagnostics --mono-check-schedule
 
 mono.schedule @never_written target("gfx950") grid(4 x 64) {
-  // expected-note @below {{declared here; no stage writes it}}
+  // expected-note @below {{declared here; no stage with tasks writes it}}
   %r = mono.region "r" [2, 64] : f32
   mono.stage "s" (%t) tasks [1] base [2] {
     // expected-error @below {{task 0 of stage 's' on workgroup 2 reads element [0, 0] of region 'r', which this workgroup has not written in this launch}}
@@ -16,7 +16,7 @@ mono.schedule @written_in_part target("gfx950") grid(4 x 64) {
   %r = mono.region "r" [2, 64] : f32
   mono.stage "s" (%t) tasks [1] base [0] {
     %c = arith.constant dense<1.0> : tensor<64xf32>
-    // expected-note @below {{stage 's' writes it here, on workgroup 0}}
+    // expected-note @below {{stage 's' writes other elements here}}
     mono.store %c, %r[0, 0] : tensor<64xf32>
     // expected-error @below {{task 0 of stage 's' on workgroup 0 reads element [1, 0] of region 'r', which this workgroup has not written in this launch}}
     %v = mono.load %r[0, 0] [2, 64] : tensor<2x64xf32>
@@ -31,7 +31,7 @@ mono.schedule @written_after_it_is_read target("gfx950") grid(4 x 64) {
   mono.stage "s" (%t) tasks [1] base [0] {
     // expected-error @below {{task 0 of stage 's' on workgroup 0 reads element [0] of region 'r', which this workgroup has not written in this launch}}
     %v = mono.load %r[0] [64] : tensor<64xf32>
-    // expected-note @below {{stage 's' writes it here, on workgroup 0}}
+    // expected-note @below {{stage 's' writes it here, but later in the file}}
     mono.store %v, %r[0] : tensor<64xf32>
   }
 }
@@ -90,9 +90,9 @@ mono.schedule @row_of_another_rank target("gfx950") grid(4 x 64) {
   %r = mono.region "r" [2, 64] : f32
   mono.stage "s" (%t) tasks [1] base [0] {
     %c = arith.constant dense<1.0> : tensor<64xf32>
-    // expected-note @below {{stage 's' writes it here, on workgroup 0}}
+    // expected-note @below {{stage 's' writes other elements here}}
     mono.store %c, %r[%rank, 0] : tensor<64xf32>
-    // expected-error @below {{task 0 of stage 's' on workgroup 0 reads element [0, 0] of region 'r'}}
+    // expected-error @below {{task 0 of stage 's' on workgroup 0 of rank 1 reads element [0, 0] of region 'r'}}
     %v = mono.load %r[0, 0] [1, 64] : tensor<1x64xf32>
   }
 }
@@ -107,7 +107,7 @@ mono.schedule @contraction_of_an_unwritten_block target("gfx950") grid(4 x 64) {
   mono.stage "s" (%t) tasks [1] base [0] {
     %rows = mono.stream %w[0, 0] [16, 128] split_k(1)
     %v = mono.load %a[0, 0] [4, 64] : tensor<4x64xbf16>
-    // expected-note @below {{stage 's' writes it here, on workgroup 0}}
+    // expected-note @below {{stage 's' writes other elements here}}
     mono.store %v, %r[0, 0] : tensor<4x64xbf16>
     // expected-error @below {{task 0 of stage 's' on workgroup 0 reads element [0, 64] of region 'r'}}
     %y = mono.contract %r[0, 0] [4, 128], %rows : tensor<4x16xf32>
@@ -125,7 +125,7 @@ mono.schedule @product_second_factor target("gfx950") grid(1 x 64) {
   mono.stage "s" (%t) tasks [1] base [0] {
     %v = mono.load %x[0, 0] [16, 32] : tensor<16x32xbf16>
     mono.store %v, %a[0, 0] : tensor<16x32xbf16>
-    // expected-note @below {{stage 's' writes it here}}
+    // expected-note @below {{stage 's' writes other elements here}}
     mono.store %v, %b[0, 0] : tensor<16x32xbf16>
     // expected-error @below {{task 0 of stage 's' on workgroup 0 reads element [16, 0] of region 'b', which this workgroup has not written in this launch}}
     %p = mono.product %a[0, 0] [16, 32], %b[1, 0] [16, 32] : tensor<16x16xf32>
@@ -138,7 +138,7 @@ mono.schedule @product_second_factor target("gfx950") grid(1 x 64) {
 mono.schedule @product_first_factor target("gfx950") grid(1 x 64) {
   %x = mono.operand "x" read [16, 32] : bf16
   %y = mono.operand "y" write [16, 16] : f32
-  // expected-note @below {{declared here; no stage writes it}}
+  // expected-note @below {{declared here; no stage with tasks writes it}}
   %a = mono.region "a" [16, 32] : bf16
   %b = mono.region "b" [16, 32] : bf16
   mono.stage "s" (%t) tasks [1] base [0] {
@@ -160,7 +160,7 @@ mono.schedule @gather_of_a_part target("gfx950") grid(1 x 64) {
   %a = mono.region "a" [4, 32] : f32
   mono.stage "s" (%t) tasks [1] base [0] {
     %v = mono.load %x[0, 0] [3, 32] : tensor<3x32xf32>
-    // expected-note @below {{stage 's' writes it here}}
+    // expected-note @below {{stage 's' writes other elements here}}
     mono.store %v, %a[0, 0] : tensor<3x32xf32>
     %i = mono.load %ids[0] [2] : tensor<2xi32>
     // expected-error @below {{task 0 of stage 's' on workgroup 0 reads element [3, 0] of region 'a', which this workgroup has not written in this launch}}
@@ -176,7 +176,7 @@ mono.schedule @fresh_rows_of_nobody target("gfx950") grid(1 x 64) {
   %ids = mono.operand "ids" read [2] : i32
   %at = mono.operand "at" read [4] : i32
   %y = mono.operand "y" write [2, 32] : f32
-  // expected-note @below {{declared here; no stage writes it}}
+  // expected-note @below {{declared here; no stage with tasks writes it}}
   %new = mono.region "new" [4, 32] : f32
   mono.stage "s" (%t) tasks [1] base [0] {
     %i = mono.load %ids[0] [2] : tensor<2xi32>
@@ -196,7 +196,7 @@ mono.schedule @row_lost_to_the_next_task target("gfx950") grid(4 x 64) {
   %row = mono.region "row" [1, 64] : f32
   mono.stage "fill" (%t) tasks [8] base [0] {
     %v = mono.load %x[%t, 0] [1, 64] : tensor<1x64xf32>
-    // expected-note @below {{written over here; workgroup 0 runs every 4th task of the stage: give each its own box of the region, or read it in the same stage}}
+    // expected-note @below {{written over here; workgroup 0 runs one task in 4 of the stage: give each its own box of the region, or read it in the same stage}}
     mono.store %v, %row[0, 0] : tensor<1x64xf32>
   }
   mono.stage "use" (%t) tasks [8] base [0] {
