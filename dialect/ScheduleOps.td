@@ -155,8 +155,9 @@ def Mono_OperandOp : Mono_DeclaringOp<"operand", [AttrSizedOperandSegments]> {
   let summary = "a kernel argument";
   let description = [{
     Name, access, shape, element type and layout. `weight` marks what is streamed once per launch and
-    is counted against the memory floor. The layout travels with the code object: a weight packed for
-    another one is refused when it is bound, not computed with. No layout means row-major.
+    is counted against the memory floor. No layout means row-major. The layout travels with the code
+    object: files that say theirs are refused if it is another. Memory that an application binds says
+    none, so it must have been packed (`Kernel::pack`, `kernel.pack`).
 
     With `or`, a parameter decides the element type: the second one unless it is 0.
 
@@ -187,7 +188,7 @@ def Mono_MailboxOp : Mono_DeclaringOp<"mailbox"> {
     barrier is needed. Scope `device` joins workgroups of one device, `peers` also ranks; the memory
     of a peers mailbox belongs to the receiver. `slots` is the reuse distance in launches: ranks may
     be a launch apart, so `peers` needs 2 where every rank receives from every rank it posts to, 1
-    where another exchange later in the same launch says that they have read, and more where a rank
+    where another exchange of each launch, before or behind, says that they have read, and more where a rank
     hears from them in a roundabout way only; 1 to 64.
 
     Elements that are posted and that nobody receives draw a warning where others of the mailbox are

@@ -62,7 +62,8 @@ def Mono_StreamOp : Mono_SliceOp<"stream", [MemoryEffects<[MemRead]>]> {
   let summary = "start to fetch weight rows";
   let description = [{
     The first loads of the rows are issued here, before any later wait of the task; `mono.contract`
-    consumes them and issues the rest. Each weight byte is read once. The operand has the layout
+    consumes them and issues the rest. Each contraction of the stream reads each weight
+    byte once. The operand has the layout
     `#mono.mfma_rows<16>`; rows come in sixteens.
 
     bf16 weights: one matrix `[N, K]`, depth a multiple of 32 per wavefront that shares it.

@@ -364,10 +364,17 @@ def _from_dlpack(tensor, operand):
                    view.device_type == _DL_CPU, (tensor, capsule))
 
 
-def _from_buffer(data):
+# What the elements of a buffer may be by the struct module's letters, besides bytes.
+_BUFFER_FORMATS = {"f32": "f", "i32": "iIlL", "bf16": "hH"}
+
+
+def _from_buffer(data, operand):
     view = memoryview(data)
     if view.readonly or not view.c_contiguous:
-        raise Error(INVALID_ARGUMENT, "expected a writable, contiguous buffer")
+        raise Error(INVALID_ARGUMENT, f"operand '{operand.name}': expected a writable, contiguous buffer")
+    if view.format.lstrip("@=<") not in "bBc" + _BUFFER_FORMATS.get(operand.element, ""):
+        raise Error(INVALID_ARGUMENT, f"operand '{operand.name}': expected a buffer of bytes or of "
+                    f"{operand.element}, but got one of '{view.format}'")
     array = (ctypes.c_char * view.nbytes).from_buffer(data)
     return _Memory(ctypes.addressof(array), view.nbytes, True, (data, array))
 
@@ -377,7 +384,7 @@ def _memory_of(data, operand):
         return _Memory(data, operand.bytes, False, None)
     if hasattr(data, "__dlpack__"):
         return _from_dlpack(data, operand)
-    return _from_buffer(data)
+    return _from_buffer(data, operand)
 
 
 # ---- Nodes and groups -----------------------------------------------------------------------

@@ -43,7 +43,9 @@ static Error loadInput(Group &group, unsigned rank, const Operand &operand,
   if (!view)
     view = file.find(operand.name);
   if (!view)
-    return makeError("no input for operand '{}' of rank {}", operand.name, rank);
+    return makeError("no input for operand '{}' of rank {}: expected tensor '{}', or '{}' for this "
+                     "rank alone",
+                     operand.name, rank, operand.name, rankName(rank, operand.name));
   if (Error error = checkTensor(*view, operand))
     return error;
   Expected<Layout> layout = storedLayout(file, *view);
@@ -66,8 +68,11 @@ static Error checkNames(const Manifest &manifest, const SafetensorsFile &file) {
     if (rank.value_or(0) >= manifest.ranks)
       return makeError("tensor '{}': expected a rank below {}", view.name, manifest.ranks);
     Expected<const Operand *> operand = manifest.findOperand(name);
-    if (!operand)
-      return operand.takeError();
+    if (!operand) {
+      auto known = map_range(manifest.operands, [](const Operand &o) { return StringRef(o.name); });
+      return makeError("tensor '{}': {}{}", view.name, toString(operand.takeError()),
+                       nearestHint(name, known));
+    }
     if ((*operand)->access == OperandAccess::Write)
       return makeError("operand '{}' is an output, but the input file has it", name);
   }

@@ -22,6 +22,8 @@ Error checkMarkers(const Manifest &manifest) {
 Expected<uint32_t> markerOf(StringRef place, const Manifest &manifest) {
   if (Error error = checkMarkers(manifest))
     return std::move(error);
+  if (!place.contains(':'))
+    return makeError("expected STAGE:TASK, but got '{}'", place);
   auto [name, text] = place.rsplit(':');
   auto stage = find_if(manifest.stages, [&](const Stage &s) { return s.name == name; });
   if (stage == manifest.stages.end()) {

@@ -174,12 +174,16 @@ TEST_F(Monorun, BadInputFilesAreStatusOne) {
         {kernel, file({{"in", DType::F32, {4, 64}, bytes}})});
   fails(1, "tensor 'in': expected I32 [4, 64], but got I32 [256]",
         {kernel, file({{"in", DType::I32, {256}, bytes}})});
-  fails(1, "no input for operand 'in' of rank 1",
+  fails(1,
+        "no input for operand 'in' of rank 1: expected tensor 'in', or 'rank1/in' for this rank "
+        "alone",
         {kernel, file({{"rank0/in", DType::I32, {4, 64}, bytes}})});
   fails(1, "tensor 'rank01/in': expected its name as 'rank1/in'",
         {kernel, file({{"rank01/in", DType::I32, {4, 64}, bytes}})});
   fails(1, "tensor 'rank2/in': expected a rank below 2",
         {kernel, file({{"rank2/in", DType::I32, {4, 64}, bytes}})});
+  fails(1, "tensor 'In': kernel 'exchange' has no operand 'In'; it has in, out; did you mean 'in'?",
+        {kernel, file({{"In", DType::I32, {4, 64}, bytes}})});
   fails(1, "has no operand 'w'; it has in, out",
         {kernel, file({{"w", DType::I32, {4, 64}, bytes}})});
   fails(1, "operand 'out' is an output, but the input file has it",

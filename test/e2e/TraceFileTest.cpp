@@ -142,6 +142,8 @@ TEST_F(TraceFile, StopsOnlyAtTasksThereAre) {
   fails(MONORUN, 1,
         "schedule 'attn_out_router' has no stage 'reduced'; it has o_proj, reduce, router, select",
         {kSchedule, "-DS=1", "-DTP=1", "--verify", "--break=reduced:3"});
+  fails(MONORUN, 1, "expected STAGE:TASK, but got 'reduce'",
+        {kSchedule, "-DS=1", "-DTP=1", "--verify", "--break=reduce"});
   fails(MONORUN, 1, "expected a task of stage 'reduce' from 0 to 47, but got '48'",
         {kSchedule, "-DS=1", "-DTP=1", "--verify", "--break=reduce:48"});
 }
