@@ -35,7 +35,9 @@ def problems(tools, root):
                            ("monoc --emit=pl", {"placed"}),
                            ("monoc --explain=re", {"regions", "require", "residency", "reuse"}),
                            ("monorun --cas", {"--case"}), ("monodiff --com", {"--common"}),
-                           ("monoc --depf", {"--depfile"})]:
+                           ("monoc --depf", {"--depfile"}), ("monoc -Wer", {"-Werror"}),
+                           ("monorun --device=", {"emu", "hip"}), ("monorun --coherence=", {"fast"}),
+                           ("monorun --stats=", {"json", "text"})]:
         offered = set(complete(script, tools, line))
         if offered != expected:
             yield f"'{line}': expected {sorted(expected)}, but got {sorted(offered)}"
