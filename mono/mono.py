@@ -364,17 +364,19 @@ def _from_dlpack(tensor, operand):
                    view.device_type == _DL_CPU, (tensor, capsule))
 
 
-# What the elements of a buffer may be by the struct module's letters, besides bytes.
-_BUFFER_FORMATS = {"f32": "f", "i32": "iIlL", "bf16": "hH"}
+# What the elements of a buffer may be, besides bytes: letters of the struct module and size.
+_BUFFER_FORMATS = {"f32": ("f", 4), "i32": ("il", 4), "bf16": ("hH", 2)}
 
 
 def _from_buffer(data, operand):
     view = memoryview(data)
     if view.readonly or not view.c_contiguous:
         raise Error(INVALID_ARGUMENT, f"operand '{operand.name}': expected a writable, contiguous buffer")
-    if view.format.lstrip("@=<") not in "bBc" + _BUFFER_FORMATS.get(operand.element, ""):
+    letters, size = _BUFFER_FORMATS.get(operand.element, ("", 0))
+    kind = view.format.lstrip("@=<")
+    if kind not in set("bBc") and (kind not in set(letters) or view.itemsize != size):
         raise Error(INVALID_ARGUMENT, f"operand '{operand.name}': expected a buffer of bytes or of "
-                    f"{operand.element}, but got one of '{view.format}'")
+                    f"{operand.element}, but got one of '{view.format}', {view.itemsize} bytes each")
     array = (ctypes.c_char * view.nbytes).from_buffer(data)
     return _Memory(ctypes.addressof(array), view.nbytes, True, (data, array))
 

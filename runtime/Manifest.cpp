@@ -362,7 +362,9 @@ uint32_t Manifest::nextTag(uint32_t finished) const {
   for (const Mailbox &mailbox : mailboxes)
     if (mailbox.scope == MailboxScope::Peers && turn <= UINT32_MAX)
       turn = std::lcm(turn, uint64_t(mailbox.slots));
-  return finished < UINT32_MAX / turn * turn ? finished + 1 : 1;
+  // As kernels count: a multiple of the slots, below what says that a workgroup has left.
+  constexpr uint64_t most = UINT32_MAX - 1;
+  return finished < most - most % turn ? finished + 1 : 1;
 }
 
 const int64_t *Manifest::param(StringRef name) const {

@@ -122,24 +122,29 @@ private:
                           [&](const Execution &by) { return covers(by, element); });
   }
 
-  /// "workgroups 3 to 6", or "all workgroups".
-  static std::string workgroupsText(const MemoryAccess &access) {
-    if (access.tasks >= access.ctas)
-      return "all workgroups";
-    int64_t last = (access.base + access.tasks - 1) % access.ctas;
-    if (access.tasks == 1)
-      return ("workgroup " + Twine(last)).str();
-    return ("workgroups " + Twine(access.base) + " to " + Twine(last)).str();
-  }
-
   static bool covers(const Execution &by, int64_t element) {
     bool found = false;
     by.forEachRun([&](int64_t first, int64_t end) { found |= first <= element && element < end; });
     return found;
   }
-  static bool anyTaskCovers(const MemoryAccess &access, int64_t rank, int64_t element) {
-    return llvm::any_of(llvm::seq(access.tasks),
-                        [&](int64_t task) { return covers({&access, task, rank}, element); });
+  static SmallVector<int64_t> tasksThatCover(const MemoryAccess &access, int64_t rank,
+                                             int64_t element) {
+    return llvm::to_vector(llvm::make_filter_range(llvm::seq(access.tasks), [&](int64_t task) {
+      return covers({&access, task, rank}, element);
+    }));
+  }
+  /// "on workgroups 3 to 6", "on all workgroups", or "by task 2 on workgroup 5".
+  static std::string writersText(const MemoryAccess &access, ArrayRef<int64_t> tasks) {
+    if (int64_t(tasks.size()) < access.tasks)
+      return ("by task " + Twine(tasks.front()) + " on workgroup " +
+              Twine(Execution{&access, tasks.front(), 0}.workgroup()))
+          .str();
+    if (access.tasks >= access.ctas)
+      return "on all workgroups";
+    int64_t last = (access.base + access.tasks - 1) % access.ctas;
+    if (access.tasks == 1)
+      return ("on workgroup " + Twine(last)).str();
+    return ("on workgroups " + Twine(access.base) + " to " + Twine(last)).str();
   }
   static bool comesBehind(const MemoryAccess &access, const MemoryAccess &other) {
     return std::tuple(access.stageIndex, access.opIndex) >
@@ -158,11 +163,12 @@ private:
       anyWrite = true;
       Diagnostic &note = diag.attachNote(write->op->getLoc())
                          << "stage '" << write->stage.getName() << "' writes ";
-      if (!anyTaskCovers(*write, read.rank, element))
+      SmallVector<int64_t> tasks = tasksThatCover(*write, read.rank, element);
+      if (tasks.empty())
         note << "other elements here";
       else if (comesBehind(*write, *read.access))
         note << "it here, but later in the file";
-      else if (note << "it here, on " << workgroupsText(*write);
+      else if (note << "it here, " << writersText(*write, tasks);
                write->base != read.access->base || write->tasks != read.access->tasks)
         note << "; stages of the same base and number of tasks have the same workgroups";
     }

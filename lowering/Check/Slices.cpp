@@ -39,7 +39,8 @@ private:
   Attribute foldIn32Bits(Value value) {
     Attribute result = foldExactly(value);
     auto index = dyn_cast_or_null<IntegerAttr>(result);
-    if (!index || !value.getType().isIndex() || std::abs(index.getInt()) <= kMaxIndex)
+    if (!index || !value.getType().isIndex() ||
+        (index.getInt() >= -kMaxIndex && index.getInt() <= kMaxIndex))
       return result;
     wideOp = value.getDefiningOp();
     return {};
@@ -121,7 +122,7 @@ int64_t endOf(int64_t first, int64_t size, int64_t stride) {
 
 /// The box of `slice` inside `type`, for one task.
 LogicalResult checkSlice(OffsetSizeAndStrideOpInterface slice, RankedTensorType type, StageOp stage,
-                         int64_t task, int64_t rank) {
+                         int64_t task, int64_t rank, bool namesRank) {
   TaskValues values(stage, task, rank);
   for (auto [axis, offset] : llvm::enumerate(slice.getMixedOffsets())) {
     auto value = dyn_cast<Value>(offset);
@@ -133,7 +134,7 @@ LogicalResult checkSlice(OffsetSizeAndStrideOpInterface slice, RankedTensorType 
       return slice->emitError() << "expected a slice inside " << type << ", but task " << task
                                 << " of stage '" << stage.getName() << "' covers " << *first
                                 << " to " << end << " on axis " << axis
-                                << (rank ? " on rank " + std::to_string(rank) : "");
+                                << (namesRank ? " on rank " + std::to_string(rank) : "");
   }
   return success();
 }
@@ -165,7 +166,7 @@ LogicalResult checkStage(StageOp stage, int64_t ranks) {
     bool isSameForAll = llvm::none_of(slice.getMixedOffsets(), llvm::IsaPred<Value>);
     for (int64_t rank = 0; rank < (isSameForAll ? 1 : ranks); ++rank)
       for (int64_t task = 0; task < (isSameForAll ? 1 : taskCount(stage)); ++task)
-        if (failed(checkSlice(slice, type, stage, task, rank)))
+        if (failed(checkSlice(slice, type, stage, task, rank, !isSameForAll && ranks > 1)))
           return failure();
   }
   return success();

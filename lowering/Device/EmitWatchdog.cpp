@@ -1,4 +1,5 @@
-// Bounded waits: a wait that lasts too long is recorded in device memory, and everybody leaves.
+// Bounded waits: the first that lasts too long is recorded in device memory, and a workgroup that
+// misses something leaves.
 #include "lowering/Device/Emitter.h"
 
 #include "lowering/Device/Watchdog.h"
@@ -97,9 +98,8 @@ void Emitter::record(Value memory, MailboxOp mailbox, Value word, Value found) {
 // workgroup may fill it when some have looked and some have not, and those that leave then owe the
 // others what they were to store in LDS in front of a barrier that has no wait before it.
 void Emitter::leave(Value memory) {
-  Value changed = arith::XOrIOp::create(b, finished, constantI32(-1));
-  LLVM::StoreOp::create(b, changed, epochWordIn(memory), /*alignment=*/4, /*isVolatile=*/false,
-                        /*isNonTemporal=*/false, /*isInvariantGroup=*/false,
+  LLVM::StoreOp::create(b, constantI32(int32_t(kLeftEpoch)), epochWordIn(memory), /*alignment=*/4,
+                        /*isVolatile=*/false, /*isNonTemporal=*/false, /*isInvariantGroup=*/false,
                         LLVM::AtomicOrdering::monotonic, "agent");
   // It must be there before the barrier no longer waits for this wavefront.
   LLVM::FenceOp::create(b, LLVM::AtomicOrdering::release, "agent");
@@ -110,8 +110,8 @@ void Emitter::behindReceives() {
   if (watchdogCycles == 0)
     return;
   Value now = loadEpoch(epochWordIn(epochsAgain("; behind receives")));
-  Value left = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, readFirstLane(now),
-                                     readFirstLane(finished));
+  Value left = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, readFirstLane(now),
+                                     constantI32(int32_t(kLeftEpoch)));
   guard(left, [&] { endProgram(); });
 }
 

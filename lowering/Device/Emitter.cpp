@@ -5,6 +5,7 @@
 #include "dialect/target/Gfx950.h"
 #include "lowering/Check/Boxes.h"
 #include "lowering/Device/LoadsAhead.h"
+#include "lowering/Device/Watchdog.h"
 #include "lowering/Manifest.h"
 #include "lowering/Place/Scratch.h"
 #include "mlir/Dialect/AMDGPU/IR/AMDGPUDialect.h"
@@ -60,7 +61,8 @@ LogicalResult Emitter::emit() {
 /// one's there, too.
 static uint32_t lastTag(ScheduleOp schedule) {
   uint32_t turn = slotTurn(schedule);
-  return UINT32_MAX / turn * turn;
+  constexpr uint32_t kMost = kLeftEpoch - 1;
+  return kMost - kMost % turn;
 }
 
 void Emitter::emitPrologue() {

@@ -9,6 +9,9 @@ namespace mono {
 
 enum class WatchdogField { State, Rank, Workgroup, Stage, Mailbox, Word, Wanted, Seen };
 
+/// The epoch word of a workgroup of which a wavefront has left. No launch has that number.
+inline constexpr uint32_t kLeftEpoch = UINT32_MAX;
+
 /// Bytes of the record: a line of its own.
 inline constexpr int64_t kWatchdogBytes = 128;
 

@@ -2,6 +2,7 @@
 #include "lowering/Place/Arena.h"
 
 #include "dialect/Describe.h"
+#include "dialect/target/Gfx950.h"
 #include "lowering/Device/LoadsAhead.h"
 #include "lowering/Place/Scratch.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -152,7 +153,9 @@ int64_t overlay(std::vector<Piece> &pieces, int64_t demand) {
   auto loose = llvm::find_if(queue, [](const Piece *piece) { return !piece->pinned; });
   std::vector<Piece> best;
   int64_t least = INT64_MAX;
-  for (unsigned order = 0; order < kMostOrders && least > demand; ++order) {
+  // Less than all of LDS gains nothing: one workgroup has it.
+  int64_t enough = std::max(demand, gfx950::kLdsBytes);
+  for (unsigned order = 0; order < kMostOrders && least > enough; ++order) {
     if (order > 0)
       llvm::shuffle(loose, queue.end(), random);
     if (int64_t peak = placeInOrder(queue); peak < least) {

@@ -56,8 +56,9 @@ struct Piece {
 std::vector<Piece> collectPieces(ScheduleOp schedule, ScratchLife life);
 
 /// Gives the pieces that are not pinned their offsets: one after the other, each at the lowest
-/// place that is free while it lives; the largest first, and if that takes more than `demand`, what
-/// must live together at least, in other orders, too. Returns the bytes used.
+/// place that is free while it lives. The largest first; in other orders, too, while that takes
+/// more than a workgroup can have and `demand`, what lives together at most, does not. Returns the
+/// bytes used.
 int64_t overlay(std::vector<Piece> &pieces, int64_t demand);
 
 /// Bytes that live together, the stage where most do, and at which op: no placement needs less.

@@ -57,7 +57,9 @@ LogicalResult reportFragmented(ScheduleOp schedule, ArrayRef<Piece> pieces, Dema
                             << "no room for " << outside->name << ": its " << outside->bytes
                             << " bytes would end at " << outside->end() << " of "
                             << gfx950::kLdsBytes
-                            << " bytes of LDS, though no stage needs more than " << most.bytes;
+                            << " bytes of LDS, though no stage needs more than " << most.bytes
+                            << "; pin the largest regions with 'at', those that live longest at "
+                               "one end";
   for (const Piece &piece : pieces)
     if (&piece != outside && piece.livesWith(*outside))
       diag.attachNote(piece.op->getLoc())

@@ -53,11 +53,11 @@ Expected<bool> run(const CommandLine &line) {
     return joinErrors(a ? Error::success() : a.takeError(), b ? Error::success() : b.takeError());
   Expected<bool> same = mono::tools::diffFiles(outs(), *a, *b, *options);
   outs().flush();
-  if (!same || !outs().has_error())
+  std::error_code error = outs().error();
+  outs().clear_error(); // one that nobody saw ends the process, with the status of a difference
+  if (!same || !error)
     return same;
-  std::string reason = outs().error().message();
-  outs().clear_error(); // an error nobody saw ends the process, with the status of a difference
-  return mono::makeError("can't write to stdout: {}", reason);
+  return mono::makeError("can't write to stdout: {}", error.message());
 }
 
 DiffStatus statusOf(Expected<bool> same) {

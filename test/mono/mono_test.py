@@ -228,8 +228,10 @@ class Groups(Failing):
         self.fails(mono.INVALID_ARGUMENT, "expected 1024 bytes", bind, 0, "x", bytearray(1000))
         self.fails(mono.INVALID_ARGUMENT, "operand 'x': expected a writable, contiguous", bind, 0, "x",
                    bytes(1024))
-        self.fails(mono.INVALID_ARGUMENT, "operand 'x': expected a buffer of bytes or of f32, but got one of 'i'",
+        self.fails(mono.INVALID_ARGUMENT, "operand 'x': expected a buffer of bytes or of f32, but got one of 'i', 4 bytes each",
                    bind, 0, "x", array.array("i", bytes(1024)))
+        self.fails(mono.INVALID_ARGUMENT, "but got one of 'd', 8 bytes each", bind, 0, "x",
+                   array.array("d", bytes(1024)))
         self.fails(mono.INVALID_ARGUMENT, "expected a rank below 1", bind, 1, "x", bytearray(1024))
         self.fails(mono.INVALID_ARGUMENT, "'x' of rank 0 is not bound", self.group.launch)
         self.fails(mono.INVALID_ARGUMENT, "for each of 1 ranks", self.group.launch, [0, 0])

@@ -11,6 +11,9 @@ using namespace llvm;
 
 namespace mono::test {
 
+/// Ends a line that has been written as a whole.
+static constexpr StringLiteral kEnd = " .";
+
 std::string keyOf(ArrayRef<uint8_t> bytes) { return formatv("{0:x-16}", xxh3_64bits(bytes)).str(); }
 
 Expected<Journal> Journal::open(StringRef path, StringRef holdsFor) {
@@ -22,8 +25,13 @@ Expected<Journal> Journal::open(StringRef path, StringRef holdsFor) {
   auto file = MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!file)
     return createFileError(path, file.getError());
+  StringRef text = (*file)->getBuffer();
+  if (!text.empty() && text.back() != '\n') { // its last line was cut off
+    *journal.out << '\n';
+    journal.out->flush();
+  }
   SmallVector<StringRef> lines;
-  (*file)->getBuffer().split(lines, '\n', -1, /*KeepEmpty=*/false);
+  text.split(lines, '\n', -1, /*KeepEmpty=*/false);
   if (lines.empty()) {
     *journal.out << holdsFor << '\n';
     journal.out->flush();
@@ -35,6 +43,8 @@ Expected<Journal> Journal::open(StringRef path, StringRef holdsFor) {
                              path.str().c_str(), lines.front().str().c_str(),
                              holdsFor.str().c_str());
   for (StringRef line : ArrayRef(lines).drop_front()) {
+    if (!line.consume_back(kEnd))
+      continue;
     auto [key, verdict] = line.split(' ');
     journal.verdicts.insert_or_assign(key.str(), verdict.str());
   }
@@ -51,7 +61,7 @@ void Journal::add(StringRef key, StringRef verdict) {
     return;
   verdicts.insert_or_assign(key.str(), verdict.str());
   // One write, so that lines of several processes don't mix.
-  std::string line = (key + " " + verdict + "\n").str();
+  std::string line = (key + " " + verdict + kEnd + "\n").str();
   *out << line;
   out->flush();
 }

@@ -13,10 +13,10 @@
 
 namespace mono::test {
 
-/// A text file of lines "KEY VERDICT". Its first line names what the verdicts hold for (this very
-/// program and its settings), so that those of another program are not taken for this one's.
-/// Several processes may append to one file: a line is written as a whole. Without a file it
-/// remembers nothing.
+/// A text file of lines "KEY VERDICT ."; one without the point was cut off. Its first line names
+/// what the verdicts hold for (this very program and its settings), so that those of another
+/// program are not taken for this one's. Several processes may append to one file: a line is
+/// written as a whole. Without a file it remembers nothing.
 class Journal {
 public:
   Journal() = default;

@@ -258,10 +258,17 @@ void Subject::leaveOutBarriers(Counts &counts) {
 
 std::string Subject::verdictWithout(int64_t barrier) {
   auto compiled = compile(*placed, barrier);
-  auto outputs = compiled ? runAll(*placed, compiled->codeObject, settings, inputs, barrier)
-                          : llvm::Expected<std::vector<uint8_t>>(compiled.takeError());
-  if (outputs)
-    return *outputs == expected ? kSame : kOther;
+  if (!compiled) {
+    fail("without barrier " + Twine(barrier) + ": " + toString(compiled.takeError()));
+    return kFailed;
+  }
+  auto outputs = runAll(*placed, compiled->codeObject, settings, inputs, barrier);
+  if (outputs && *outputs == expected)
+    return kSame;
+  if (outputs) {
+    fail("nothing points out that barrier " + Twine(barrier) + " is missing");
+    return kFailed;
+  }
   // A race, LDS nobody wrote, or a hang where the barrier guards the epoch word.
   consumeError(outputs.takeError());
   return kCaught;

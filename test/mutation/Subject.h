@@ -43,7 +43,7 @@ struct Counts {
   unsigned barriers = 0; ///< left out one at a time
   unsigned caught = 0;   ///< by a race, a hang, or LDS nobody wrote
   unsigned unneeded = 0; ///< same results in every run
-  unsigned missed = 0;   ///< other results that nothing points out
+  unsigned missed = 0;   ///< other results that nothing points out, or no kernel
 
   std::map<std::string, unsigned> byRule; ///< rejections
   std::vector<KindCounts> byKind = std::vector<KindCounts>(mutationKinds());

@@ -75,7 +75,7 @@ mono.schedule @row_of_a_later_task target("gfx950") grid(1 x 64) {
   %r = mono.region "r" [2, 64] : f32
   mono.stage "s" (%t) tasks [2] base [0] {
     %c = arith.constant dense<1.0> : tensor<64xf32>
-    // expected-note @below {{stage 's' writes it here, on all workgroups}}
+    // expected-note @below {{stage 's' writes it here, by task 1 on workgroup 0}}
     mono.store %c, %r[%t, 0] : tensor<64xf32>
     // expected-error @below {{task 0 of stage 's' on workgroup 0 reads element [1, 0] of region 'r'}}
     %v = mono.load %r[1 - %t, 0] [1, 64] : tensor<1x64xf32>

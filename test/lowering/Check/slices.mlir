@@ -280,3 +280,36 @@ mono.schedule @stride_wraps_for_all target("gfx950") grid(1 x 64) {
     %v = tensor.extract_slice %x[1] [4] [6148914691236517206] : tensor<64xf32> to tensor<4xf32>
   }
 }
+
+// -----
+
+// -2^63 is 0 in 32 bits.
+mono.schedule @least_number target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %c64 = arith.constant 64 : index
+    // expected-note @below {{here: 'arith.constant' gives another number in 32 bits}}
+    %min = arith.constant -9223372036854775808 : index
+    %less = arith.cmpi slt, %min, %t : index
+    %first = arith.select %less, %t, %c64 : index
+    %x = mono.load %a[0] [64] : tensor<64xf32>
+    // expected-error @below {{expected offsets whose every step is within 2147483647}}
+    %v = tensor.extract_slice %x[%first] [8] [1] : tensor<64xf32> to tensor<8xf32>
+  }
+}
+
+// -----
+
+mono.schedule @index_dialect target("gfx950") grid(1 x 64) {
+  %a = mono.operand "a" read [64] : f32
+  mono.stage "s" (%t) tasks [1] base [0] {
+    %c5 = index.constant 5
+    %less = index.sub %t, %c5
+    %c3 = index.constant 3
+    // expected-note @below {{here: 'index.remu' gives another number in 32 bits}}
+    %first = index.remu %less, %c3
+    %x = mono.load %a[0] [64] : tensor<64xf32>
+    // expected-error @below {{expected offsets whose every step is within 2147483647}}
+    %v = tensor.extract_slice %x[%first] [8] [1] : tensor<64xf32> to tensor<8xf32>
+  }
+}

@@ -36,7 +36,7 @@ const char *schedule = R"(mono.schedule @epochs target("gfx950") grid(2 x 64) {
 })";
 
 /// The largest multiple of 2 and of 3 that 32 bits hold.
-constexpr uint32_t kLast = 0xFFFFFFFF - 0xFFFFFFFF % 6;
+constexpr uint32_t kLast = 0xFFFFFFFE - 0xFFFFFFFE % 6;
 
 class Epochs : public testing::Test {
 protected:

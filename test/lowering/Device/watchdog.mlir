@@ -18,7 +18,6 @@
 // CHECK: llvm.inline_asm has_side_effects "s_endpgm"
 // PLAIN-NOT: memtime
 // PLAIN-NOT: endpgm
-// PLAIN-NOT: s_endpgm
 // ASM: s_memtime
 // ASM: global_atomic_cmpswap
 mono.schedule @bounded target("gfx950") grid(2 x 64) {
