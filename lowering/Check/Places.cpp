@@ -51,11 +51,6 @@ MemoryAccess placesAndColumns(const MemoryAccess &places, const MemoryAccess &co
   return both;
 }
 
-/// "task 3 of stage 'put' on workgroup 195", and " of rank 2" where there are several.
-std::string whoText(const Execution &execution, int64_t ranks) {
-  return taskText(execution, ranks > 1);
-}
-
 /// The scatters to one operand, and whatever else touches it.
 class PlacesCheck {
 public:
@@ -185,9 +180,9 @@ private:
     if (another) {
       const Execution &other = posted.owners()[*another];
       InFlightDiagnostic diag =
-          reportPost(other, whoText(other, schedule.ranks) + " posts some of them, too");
+          reportPost(other, taskText(other, schedule.ranks > 1) + " posts some of them, too");
       diag.attachNote(post.access->op->getLoc())
-          << "others are posted here by " << whoText(post, schedule.ranks);
+          << "others are posted here by " << taskText(post, schedule.ranks > 1);
       return diag;
     }
     Value value = cast<PostOp>(post.access->op).getValue();
@@ -247,7 +242,7 @@ private:
         if (unknown.any())
           return reportUnknown(gather, " without element [" +
                                            indexText(known.shape, unknown.find_first()) + "] in " +
-                                           whoText(by, schedule.ranks));
+                                           taskText(by, schedule.ranks > 1));
       }
     }
     return success();

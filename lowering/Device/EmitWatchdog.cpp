@@ -56,13 +56,8 @@ void Emitter::checkReceived(MailboxOp mailbox, ArrayRef<Value> words, ValueRange
 }
 
 Value Emitter::epochsAgain(const Twine &text) {
-  auto pointer = cast<LLVM::LLVMPointerType>(epochs.getType());
-  int64_t place = cast<BlockArgument>(epochs).getArgNumber();
-  Value segment = hidden(kernelArguments, "=s,0", text);
-  Value entry = LLVM::GEPOp::create(b, segment.getType(), b.getI8Type(), segment,
-                                    ArrayRef<LLVM::GEPArg>{int32_t(8 * place)});
-  return LLVM::LoadOp::create(b, pointer, entry, /*alignment=*/8, /*isVolatile=*/false,
-                              /*isNonTemporal=*/false, /*isInvariant=*/true);
+  return argumentPointer(hidden(kernelArguments, "=s,0", text),
+                         cast<BlockArgument>(epochs).getArgNumber());
 }
 
 void Emitter::record(Value memory, MailboxOp mailbox, Value word, Value found) {
@@ -86,21 +81,17 @@ void Emitter::record(Value memory, MailboxOp mailbox, Value word, Value found) {
                                 {WatchdogField::Word, word},
                                 {WatchdogField::Wanted, tag},
                                 {WatchdogField::Seen, found}})
-      LLVM::StoreOp::create(b, value, field(index), /*alignment=*/4, /*isVolatile=*/false,
-                            /*isNonTemporal=*/false, /*isInvariantGroup=*/false,
-                            LLVM::AtomicOrdering::monotonic, "agent");
+      storeEpoch(value, field(index));
   });
 }
 
 // Which wavefronts of a workgroup leave must not depend on when they look. So one that leaves a
-// wait changes the epoch word of its workgroup, and the others look at that behind the next
+// wait marks the epoch word of its workgroup, and the others look at that behind the next
 // barrier, which is behind the same wait for all of them. The record would not do: another
 // workgroup may fill it when some have looked and some have not, and those that leave then owe the
 // others what they were to store in LDS in front of a barrier that has no wait before it.
 void Emitter::leave(Value memory) {
-  LLVM::StoreOp::create(b, constantI32(int32_t(kLeftEpoch)), epochWordIn(memory), /*alignment=*/4,
-                        /*isVolatile=*/false, /*isNonTemporal=*/false, /*isInvariantGroup=*/false,
-                        LLVM::AtomicOrdering::monotonic, "agent");
+  storeEpoch(constantI32(int32_t(kLeftEpoch)), epochWordIn(memory));
   // It must be there before the barrier no longer waits for this wavefront.
   LLVM::FenceOp::create(b, LLVM::AtomicOrdering::release, "agent");
   endProgram();

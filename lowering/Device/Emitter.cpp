@@ -100,6 +100,12 @@ Value Emitter::loadEpoch(Value word) {
                               /*isInvariantGroup=*/false, LLVM::AtomicOrdering::monotonic, "agent");
 }
 
+void Emitter::storeEpoch(Value value, Value word) {
+  LLVM::StoreOp::create(b, value, word, /*alignment=*/4, /*isVolatile=*/false,
+                        /*isNonTemporal=*/false, /*isInvariantGroup=*/false,
+                        LLVM::AtomicOrdering::monotonic, "agent");
+}
+
 void Emitter::readTag() {
   // Hidden, or LLVM would count up where the word was loaded, and wait for it in front of the first
   // weights.
@@ -127,9 +133,7 @@ void Emitter::emitEpilogue() {
   guard(first, [&] {
     // A watchdog build has no SGPRs to keep its address in.
     Value word = watchdogCycles ? epochWordIn(epochsAgain("; ends")) : epochWord;
-    LLVM::StoreOp::create(b, tag, word, /*alignment=*/4, /*isVolatile=*/false,
-                          /*isNonTemporal=*/false, /*isInvariantGroup=*/false,
-                          LLVM::AtomicOrdering::monotonic, "agent");
+    storeEpoch(tag, word);
   });
   gpu::ReturnOp::create(b);
 }
@@ -427,9 +431,13 @@ static int64_t indexOf(ScheduleOp schedule, OperandOp op) {
 Value Emitter::operandPointer(OperandOp op) {
   // Read from the kernel arguments where it is needed: LLVM would load all pointers at the start,
   // and a layer has more of them than there are SGPRs to keep them in.
+  return argumentPointer(kernelArguments, indexOf(schedule, op));
+}
+
+Value Emitter::argumentPointer(Value segment, int64_t number) {
   auto global = LLVM::LLVMPointerType::get(b.getContext(), 1);
-  Value entry = LLVM::GEPOp::create(b, kernelArguments.getType(), b.getI8Type(), kernelArguments,
-                                    ArrayRef<LLVM::GEPArg>{int32_t(8 * indexOf(schedule, op))});
+  Value entry = LLVM::GEPOp::create(b, segment.getType(), b.getI8Type(), segment,
+                                    ArrayRef<LLVM::GEPArg>{int32_t(8 * number)});
   return LLVM::LoadOp::create(b, global, entry, /*alignment=*/8, /*isVolatile=*/false,
                               /*isNonTemporal=*/false, /*isInvariant=*/true);
 }

@@ -345,6 +345,10 @@ private:
   /// Address of the workgroup's word in the epoch memory, and its value.
   mlir::Value epochWordIn(mlir::Value memory);
   mlir::Value loadEpoch(mlir::Value word);
+  /// Stores an i32 to the epoch memory, for the whole device to see.
+  void storeEpoch(mlir::Value value, mlir::Value word);
+  /// The kernel argument of that number, a pointer, read from `segment`.
+  mlir::Value argumentPointer(mlir::Value segment, int64_t number);
   mlir::Value tagOf(mlir::Value word); ///< i32
   mlir::Value wordPointer(mlir::Value base, mlir::Value word);
   mlir::Value slotStride(MailboxOp mailbox);

@@ -15,8 +15,10 @@ using testing::StartsWith;
 
 namespace {
 
-/// Workgroup 1 hands on what workgroup 0 posts, by way of LDS.
-constexpr const char *oneTask = R"(
+/// Workgroup 0 posts to "box", `handOn` brings that to "out" by way of LDS, and workgroup 0 stores
+/// it.
+std::string scheduleWith(llvm::StringRef handOn) {
+  return R"(
 mono.schedule @through_lds target("gfx950") grid(2 x 256) {
   %x = mono.operand "x" read [512] : f32
   %y = mono.operand "y" write [512] : f32
@@ -27,78 +29,53 @@ mono.schedule @through_lds target("gfx950") grid(2 x 256) {
     %v = mono.load %x[0] [512] : tensor<512xf32>
     mono.post %v to %box[0] : tensor<512xf32>
   }
+)" + handOn.str() +
+         R"(
+  mono.stage "end" (%t) tasks [1] base [0] {
+    %v = mono.receive %out[0] [512] : tensor<512xf32>
+    mono.store %v, %y[0] : tensor<512xf32>
+  }
+}
+)";
+}
+
+constexpr const char *oneTask = R"(
   mono.stage "hand_on" (%t) tasks [1] base [1] {
     mono.receive %box[0] [512] into %r
     %v = mono.load %r[0] [512] : tensor<512xf32>
     mono.post %v to %out[0] : tensor<512xf32>
-  }
-  mono.stage "end" (%t) tasks [1] base [0] {
-    %v = mono.receive %out[0] [512] : tensor<512xf32>
-    mono.store %v, %y[0] : tensor<512xf32>
-  }
-}
-)";
+  })";
 
-/// The same in four tasks, two for each workgroup: what one task misses the next would post.
+/// Two tasks for each workgroup: what one misses the next would post.
 constexpr const char *manyTasks = R"(
-mono.schedule @through_lds target("gfx950") grid(2 x 256) {
-  %x = mono.operand "x" read [512] : f32
-  %y = mono.operand "y" write [512] : f32
-  %box = mono.mailbox "box" tagged scope(device) slots(1) [512] : f32
-  %out = mono.mailbox "out" tagged scope(device) slots(1) [512] : f32
-  %r = mono.region "r" [512] : f32
-  mono.stage "post" (%t) tasks [1] base [0] {
-    %v = mono.load %x[0] [512] : tensor<512xf32>
-    mono.post %v to %box[0] : tensor<512xf32>
-  }
   mono.stage "hand_on" (%t) tasks [4] base [0] {
     mono.receive %box[0] [512] into %r
     %v = mono.load %r[%t * 128] [128] : tensor<128xf32>
     mono.post %v to %out[%t * 128] : tensor<128xf32>
-  }
-  mono.stage "end" (%t) tasks [1] base [0] {
-    %v = mono.receive %out[0] [512] : tensor<512xf32>
-    mono.store %v, %y[0] : tensor<512xf32>
-  }
-}
-)";
+  })";
 
 /// The barrier behind the wait is that of another stage, which workgroup 0 has no task of.
 constexpr const char *nextStage = R"(
-mono.schedule @through_lds target("gfx950") grid(2 x 256) {
-  %x = mono.operand "x" read [512] : f32
-  %y = mono.operand "y" write [512] : f32
-  %box = mono.mailbox "box" tagged scope(device) slots(1) [512] : f32
-  %out = mono.mailbox "out" tagged scope(device) slots(1) [512] : f32
-  %r = mono.region "r" [512] : f32
-  mono.stage "post" (%t) tasks [1] base [0] {
-    %v = mono.load %x[0] [512] : tensor<512xf32>
-    mono.post %v to %box[0] : tensor<512xf32>
-  }
   mono.stage "take" (%t) tasks [1] base [1] {
     mono.receive %box[0] [512] into %r
   }
   mono.stage "hand_on" (%t) tasks [1] base [1] {
     %v = mono.load %r[0] [512] : tensor<512xf32>
     mono.post %v to %out[0] : tensor<512xf32>
-  }
-  mono.stage "end" (%t) tasks [1] base [0] {
-    %v = mono.receive %out[0] [512] : tensor<512xf32>
-    mono.store %v, %y[0] : tensor<512xf32>
-  }
-}
-)";
+  })";
 
-/// A schedule, the seed of its memory (0: a plain one), and the launch in which a word is lost.
+/// How words are handed on, the seed of the memory (0: a plain one), and the launch in which a word
+/// is lost.
 using Case = std::tuple<const char *, uint64_t, unsigned>;
 
 class WatchdogLds : public testing::TestWithParam<Case> {
 protected:
   void SetUp() override {
-    auto [schedule, seed, launch] = GetParam();
+    auto [handOn, seed, launch] = GetParam();
     CompileOptions options;
     options.watchdogCycles = 20'000;
-    auto result = compile(llvm::MemoryBuffer::getMemBuffer(schedule, "through_lds.mlir"), options);
+    auto result = compile(
+        llvm::MemoryBuffer::getMemBufferCopy(scheduleWith(handOn), "through_lds.mlir"), options);
     ASSERT_TRUE(bool(result)) << llvm::toString(result.takeError());
     code = std::move(result->output);
     manifest = llvm::cantFail(readManifest(code));
